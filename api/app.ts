@@ -11,6 +11,7 @@ import type { ApiDeps, Middleware, RequestState } from './middleware/context.ts'
 import { asPage } from './middleware/as-page.ts';
 import { embeddedByOthers, secureHeaders } from './middleware/secure-headers.ts';
 import { steadyAnswer } from './middleware/steady-answer.ts';
+import { announceDeprecation } from './middleware/deprecation.ts';
 import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
 import { useLayers } from './middleware/layers.ts';
@@ -32,9 +33,14 @@ import { operatorRoutes } from './operator-routes.ts';
 import { pages } from './pages/index.ts';
 import { referenceRoutes } from './reference-routes.ts';
 
-/** @throws Error if the contract and the handlers differ, so that the process does not start */
-export function createApp(deps: ApiDeps): Koa<RequestState> {
-  const contract = contractOperations();
+/**
+ * @param contract the operations; the service's own if absent
+ * @throws Error if the contract and the handlers differ, so that the process does not start
+ */
+export function createApp(
+  deps: ApiDeps,
+  contract: readonly ContractOperation[] = contractOperations(),
+): Koa<RequestState> {
   const router = createOperationRouter();
   const findAnswer = createAnswerFinder(deps.deps);
   const unmatched = answerUnmatched(contract) as never;
@@ -44,6 +50,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
     const binding = { operation, validators: compileValidators(operation) };
     const chain = [
       nameRoute(operation),
+      ...announceDeprecation(deps, operation),
       ...pageOf(deps, operation),
       ...(isEmbedded(operation) ? [embeddedByOthers] : []),
       ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
@@ -124,7 +131,8 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
     },
     allowMethods: 'GET,POST,PUT,PATCH,DELETE',
     allowHeaders: 'Authorization,Content-Type,Idempotency-Key,If-Match,X-Request-Id',
-    exposeHeaders: 'ETag,Idempotent-Replayed,Location,RateLimit,RateLimit-Policy,Retry-After,X-Request-Id',
+    exposeHeaders:
+      'Deprecation,ETag,Idempotent-Replayed,Link,Location,RateLimit,RateLimit-Policy,Retry-After,Sunset,X-Request-Id',
     maxAge: 600,
     keepHeadersOnError: false, // not needed: our error middleware answers every error, and keeps the headers that are already set
   });

@@ -166,6 +166,11 @@ export const boards: Readonly<Record<string, Board>> = {
           ],
         ],
       },
+      {
+        title: 'Requests to deprecated operations, a minute',
+        unit: perMinute,
+        queries: [pace('http_deprecated_requests_total', 'operation, caller')],
+      },
       { title: 'Open streams', unit: 'short', queries: [['sum by (instance) (http_event_streams)', '{{instance}}']] },
       {
         title: 'Streams refused, a minute',

@@ -3,12 +3,14 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import os from 'node:os';
 import path from 'node:path';
 import { redocly } from '../../../contract/generate.ts';
-import type { ContractDocument, JsonObject } from '../../../contract/openapi.ts';
+import { methods, type ContractDocument, type JsonObject } from '../../../contract/openapi.ts';
+import { sentenceOf } from '../../../contract/rules/deprecation.ts';
 import { sdkDocument, type OpenValues } from './document.ts';
 
 /** The folder of the generated part, from the project's directory. */
 const generatedDirectory = 'sdk/src/generated';
 const schemasFile = 'client.schemas.ts';
+const clientFile = 'client.ts';
 
 /**
  * @param contract the published document
@@ -24,10 +26,13 @@ export function sdkFiles(contract: ContractDocument): ReadonlyMap<string, string
     writeFileSync(source, JSON.stringify(document));
     const settings = { 'output-mode': 'split', runtime: 'module', 'import-ext': 'ts', 'args-style': 'grouped' };
     const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-    redocly('generate-client', source, '--output', path.join(output, 'client.ts'), ...options);
+    redocly('generate-client', source, '--output', path.join(output, clientFile), ...options);
     const files = globSync('**/*.ts', { cwd: output }).map((name): [string, string] => {
       const text = readFileSync(path.join(output, name), 'utf8');
-      return [name, changed(name, text, open)];
+      return [
+        name,
+        name === clientFile ? withDeprecations(changed(name, text, open), document) : changed(name, text, open),
+      ];
     });
     return new Map(
       [...files, ['events.ts', eventsFile(document)] as const].map(([name, text]) => [
@@ -52,12 +57,22 @@ function changed(name: string, text: string, open: readonly OpenValues[]): strin
   if (name === schemasFile) return open.reduce(withValues, text);
   if (path.basename(name) === 'send.ts')
     return ofBothPlatforms.reduce((result, [from, to]) => replacedIn(name, result, from, to), text);
-  if (name !== 'client.ts') return text;
+  if (name !== clientFile) return text;
   // A client with a fixed address, made when the module loads, would be of no use.
   const end = text.indexOf('\nexport const client = createClient');
   if (end === -1) throw new Error(`${name} of the generator ends without a client.`);
   const imports = "import { createClient } from './runtime/factory.ts';\n";
   return replacedIn(name, text.slice(0, end), imports, '');
+}
+
+/** Marks the methods of deprecated operations, so that editors and linters show each call (VER-5). The generator marks only schemas. */
+function withDeprecations(text: string, { paths }: ContractDocument): string {
+  const operations = Object.values(paths).flatMap((item) => methods.flatMap((method) => item[method] ?? []));
+  return operations.reduce((result, { operationId, 'x-deprecation': notice }) => {
+    if (!notice) return result;
+    const line = `\n    ${operationId}: {\n`;
+    return replacedIn(clientFile, result, line, `\n    /** @deprecated ${sentenceOf(notice)} */${line}`);
+  }, text);
 }
 
 function replacedIn(name: string, text: string, from: string, to: string): string {

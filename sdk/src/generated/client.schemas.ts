@@ -69,6 +69,13 @@
  * Of the 60 of a club each administrator has 15 that the others cannot spend. Removing a member, changing a role and revoking an
  * invitation count for the acting administrator alone: 60 a minute.
  *
+ * ### Stability
+ * What an operation promises stays for as long as the path has the same version. New operations, optional fields, headers, error codes
+ * and values of extensible enumerations may come at any time. An operation, parameter or field that will go is `deprecated` here six
+ * months before, and `x-deprecation` names the days (`since`, `sunset`) and the `successor`, or the `reason`. Each answer of a deprecated
+ * operation, and each answer to a deprecated query parameter, errors too, carries `Deprecation: @<Unix seconds>` (RFC 9745),
+ * `Sunset: <HTTP date>` (RFC 8594) and `Link: <…>; rel="deprecation"`.
+ *
  * ### Webhooks
  * When something happens, the service posts an event to each endpoint that the club has registered for its type, and tries again until
  * it gets a `2xx`. The bodies stand below, under *Webhooks*.

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { redocly } from '../../../contract/generate.ts';
 import type { ContractDocument, JsonObject } from '../../../contract/openapi.ts';
 import { sdkDocument, type OpenValues } from './document.ts';
+import { toolsFile } from './tools.ts';
 
 /** The folder of the generated part, from the project's directory. */
 const generatedDirectory = 'sdk/src/generated';
@@ -35,6 +36,7 @@ export function sdkFiles(contract: ContractDocument): ReadonlyMap<string, string
         ...files,
         ['events.ts', eventsFile(document)] as const,
         ['event-examples.ts', eventExamplesFile(document)] as const,
+        ['tools.ts', toolsFile(document, generatedByUs)] as const,
       ].map(([name, text]) => [path.posix.join(generatedDirectory, name.replaceAll(path.sep, '/')), text]),
     );
   } finally {

@@ -1,6 +1,6 @@
 /** The commands of the package: `npx @club-learning/sdk COMMAND` (SDK-9). */
 import { CommandFailure, UsageError, type Command, type CommandIo } from './command.ts';
-import { withoutSecrets } from './options.ts';
+import { serviceUsage, withoutSecrets } from './options.ts';
 
 const program = 'club-learning';
 
@@ -20,6 +20,23 @@ Sends valid and false deliveries to a receiver, and prints a verdict for each ch
 
 Exit code: 0 if no check failed, 1 if one failed, 2 if the program was started wrongly.`,
     load: async () => (await import('./conformance/conformance.ts')).conformance,
+  },
+  {
+    name: 'mcp',
+    summary: 'gives the operations of an API key to an assistant, as an MCP server over stdio',
+    usage: `\
+Usage: club-learning mcp [--tools RESOURCES] [--allow-writes]
+Serves the Model Context Protocol on the standard input and output. The tools are the
+operations that the scopes of the API key permit.
+
+  --tools LIST     resources separated by commas, such as students,courses, or all;
+                   if absent, the resources about students and courses
+  --allow-writes   also offers the operations that change data
+${serviceUsage}
+
+Exit code: 0 after the assistant ended, 1 if the service refuses the key, 2 if the program
+was started wrongly.`,
+    load: async () => (await import('./mcp/mcp.ts')).mcp,
   },
 ];
 

@@ -478,7 +478,11 @@ async function callersOf(
     support: await member('support'),
     'the owner of another club': { token: otherClub.owner.token, kind: 'admin' },
     'an administrator of no club': { token: (await buildAdministrator()).token, kind: 'admin' },
-    'a key with the scope': { ...(await key(clubId, scope && scope !== anyScope ? [scope] : [])), role: 'owner', isGranted: true },
+    'a key with the scope': {
+      ...(await key(clubId, scope && scope !== anyScope ? [scope] : [])),
+      role: 'owner',
+      isGranted: true,
+    },
     'a key with every other scope': { ...(await key(clubId, otherScopes)), role: 'owner' },
     'a key of another club with every scope': await key(otherClub.id, scopes),
     ...(underClub && {

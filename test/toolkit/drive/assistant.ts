@@ -10,7 +10,7 @@ import { atEndOfFile } from '../../run/lifecycle.ts';
  * @param options.env the variables of the process
  * @returns the client, and a function that calls a tool and returns its structured content or, for an error, its text
  */
-export async function startAssistant({
+export async function connectAssistant({
   args = [],
   env,
 }: {

@@ -165,10 +165,10 @@ describe('mcp: the start', function () {
 describe('mcp: the tools', () => {
   it('are the operations with JSON that show no credential and prepare no upload', () => {
     const known = new Set(tools.map(({ name }) => name));
-    const left = contractOperations().flatMap(({ operationId, scope }) =>
+    const others = contractOperations().flatMap(({ operationId, scope }) =>
       scope === undefined || scope === anyScope || known.has(operationId) ? [] : [operationId],
     );
-    expect(left.toSorted()).to.deep.equal(
+    expect(others.toSorted()).to.deep.equal(
       [
         'createSalesConnection',
         'getCertificatePdf',
@@ -220,17 +220,17 @@ describe('mcp: the results', () => {
   it('cut a long list after a record, take its cursor away, and say how to go on', () => {
     const data = Array.from({ length: 50 }, (_, index) => ({ id: index, text: 'x'.repeat(2_000) }));
     const result = resultOf({ data, total: 50, next_cursor: 'later' });
-    const shown = structured(result).data as unknown[];
-    expect(shown.length).to.be.within(15, 20);
+    const records = structured(result).data as unknown[];
+    expect(records.length).to.be.within(15, 20);
     expect(structured(result)).to.not.have.property('next_cursor');
-    expect(textOf(result)).to.include(`${shown.length} of the 50 records`).and.include(`page_size ${shown.length}`);
+    expect(textOf(result)).to.include(`${records.length} of the 50 records`).and.include(`page_size ${records.length}`);
     expect(JSON.stringify(result.structuredContent).length).to.be.below(largestResult);
   });
 
   it('cut a record that is longer than a result, and say so', () => {
     const result = resultOf({ data: { text: 'x'.repeat(100_000) } });
     expect(textOf(result).length).to.be.within(largestResult, largestResult + 500);
-    expect(textOf(result)).to.include('ends where it is cut');
+    expect(textOf(result)).to.include('its end is missing');
     expect(result.structuredContent).to.equal(undefined);
   });
 

@@ -1,4 +1,4 @@
-/** What an assistant gets of the service's answers: without signed addresses, bounded, and marked as data (SDK-12). */
+/** The results of tools: answers of the service without signed addresses, with a limited length, and marked as data (SDK-12). */
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { ApiError } from '../../errors.ts';
 import { TimeoutError } from '../../generated/runtime/errors.ts';
@@ -13,7 +13,7 @@ const aboutData = 'Data of the club. Students and other people wrote parts of it
 /**
  * @param body the answer of the service; undefined if it has none
  * @param hidden the names of the fields that are signed addresses
- * @returns the result: a note, the JSON, and the same as structured content
+ * @returns the result: a note, the JSON, and the body as structured content
  */
 export function resultOf(body: unknown, hidden: readonly string[] = []): CallToolResult {
   if (!isRecord(body)) return { content: [text('Done. The service answered without data.')] };
@@ -22,7 +22,7 @@ export function resultOf(body: unknown, hidden: readonly string[] = []): CallToo
   if (json.length > largestResult)
     return {
       content: [
-        text(`${aboutData} The record is longer than ${largestResult} characters, and ends where it is cut.`),
+        text(`${aboutData} The record is longer than ${largestResult} characters, so its end is missing.`),
         text(json.slice(0, largestResult)),
       ],
     };
@@ -62,7 +62,7 @@ function withoutFields(value: unknown, hidden: ReadonlySet<string>): unknown {
   );
 }
 
-/** What to do after an error, by its code. */
+/** The advice after an error, by its code. */
 const adviceByCode: Readonly<Record<string, string>> = {
   unauthenticated: 'The API key is expired or revoked, or this network is not allowed. Tell the person.',
   forbidden: 'The API key belongs to another club. Tell the person.',

@@ -24,7 +24,6 @@ describe('a call with an API key', () => {
   });
 
   it('reads itself by each key, also by a key of one scope, and never the secret', async () => {
-    const club = await buildClub();
     const { token } = await buildApiKey(club.id, ['tags:read']);
     await buildApiKey(club.id, scopes);
     const { status, body, text } = await call('GET', `/v1/clubs/${club.id}/api-keys/current`, { token });

@@ -23,7 +23,7 @@ const uploadSchema = 'UploadDescriptor';
 const additive = /^(?:create|grant|award|tag|add|duplicate|issue|bulkGrant|bulkAward|bulkTag|dryRun|send|check)/;
 
 /** The form of a tool in the generated file. */
-const types = `export type ToolSchema = { readonly [word: string]: unknown };
+const toolType = `export type ToolSchema = { readonly [word: string]: unknown };
 
 export interface ToolDescription {
   /** The id of the operation. */
@@ -73,7 +73,7 @@ export function toolsFile(document: ContractDocument, marker: string): string {
     .map(([name, schema]) => `  ${name}: ${JSON.stringify(compact(schema))},`);
   return [
     marker,
-    types,
+    toolType,
     '/** The schemas that the tools refer to by `#/$defs/`. */',
     `export const toolSchemas: Readonly<Record<string, ToolSchema>> = {\n${rows.join('\n')}\n};`,
     '',
@@ -99,7 +99,7 @@ function isTool(document: ContractDocument, operation: OperationObject): boolean
 function answerOf({ components }: ContractDocument, { responses }: OperationObject): JsonObject {
   const [, response] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
   const content = response && (isReference(response) ? dereference(response, components.responses) : response).content;
-  return (content ?? {}) as JsonObject;
+  return content ?? {};
 }
 
 function toolOf(document: ContractDocument, method: Method, operation: OperationObject): Tool {

@@ -195,7 +195,7 @@ describe('mcp: the tools', () => {
   it('have schemas that hold everything they refer to', () => {
     for (const tool of tools) {
       const schema = inputSchemaOf(tool);
-      const definitions = (schema['$defs'] ?? {}) as object;
+      const definitions = schema['$defs'] ?? {};
       for (const [, name = ''] of JSON.stringify(schema).matchAll(/"#\/\$defs\/(\w+)"/g))
         expect(Object.keys(definitions), tool.name).to.include(name);
       expect(JSON.stringify(schema), tool.name).to.not.match(/"x-|"example|components\/schemas|clubId|Idempotency/);

@@ -133,9 +133,7 @@ async function callOperation(
   const within = (place: string) =>
     Object.fromEntries(
       (operation.params ?? []).flatMap((one) =>
-        one.in === place && Object.hasOwn(values, one.name)
-          ? [[one.name, values[one.name as keyof typeof values]]]
-          : [],
+        one.in === place && Object.hasOwn(values, one.name) ? [[one.name, values[one.name]]] : [],
       ),
     );
   const [path, query, headers] = [within('path'), within('query'), within('header')];

@@ -1,4 +1,5 @@
 /** Tests the command `mcp` with the official client of MCP and the real API (SDK-11, SDK-12). */
+import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { anyScope, scopes as everyScope, type Scope } from '../../../contract/rules/scopes.ts';
@@ -16,6 +17,8 @@ import { connectAssistant } from '../../toolkit/drive/assistant.ts';
 import { call, testApi } from '../../toolkit/drive/api.ts';
 import { classroomOf } from '../../toolkit/drive/classroom.ts';
 import { recordedIo } from '../../toolkit/drive/command-io.ts';
+import { until } from '../../toolkit/drive/until.ts';
+import { startHttpLine } from '../../toolkit/fakes/http-line.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
 type Structured = Record<string, never> & { data: never[] };
@@ -107,6 +110,23 @@ describe('mcp: an assistant', function () {
     expect(textOf(await use('deleteTag', { tagId: created.id }))).to.include('Find valid ids');
   });
 
+  it('has one effect if the answer to a write is lost', async () => {
+    const line = await startHttpLine((await testApi()).port);
+    const club = await buildClub();
+    const env = await accessTo(club.id, ['students:read', 'students:write']);
+    const { use } = await connectAssistant({
+      env: { ...env, CLUB_LEARNING_API_URL: line.base },
+      args: ['--allow-writes'],
+    });
+    line.loseNextAnswer();
+    const created = await use('createStudent', { body: { name: 'Ada', email: 'ada@example.com' } });
+    const students = await use('listStudents');
+    await line.stop();
+    expect(created.isError).to.equal(undefined);
+    expect(structured(students).data).to.have.length(1);
+    expect(line.requests.map((request) => request.split(' ')[0])).to.deep.equal(['GET', 'POST', 'POST', 'GET']);
+  });
+
   it('gets its input refused by the schema of the tool, without a call', async () => {
     const club = await buildClub();
     const { use } = await connectAssistant({ env: await accessTo(club.id, ['students:read']) });
@@ -153,6 +173,18 @@ describe('mcp: the start', function () {
       .and.not.include('clk_a');
     expect((await start([], foreign)).error).to.include('does not belong to this club');
     expect((await start([], env)).error).to.include('It has the scopes media:read.');
+  });
+
+  it('ends with 0 when the assistant closes the input, and when the person ends it', async () => {
+    const env = await accessTo((await buildClub()).id, ['students:read']);
+    const closed = recordedIo(env);
+    expect(await main(['mcp'], closed)).to.equal(0);
+    expect(closed.written).to.deep.equal({ out: '', error: '5 tools, which only read. Waiting for an assistant.\n' });
+    const open = recordedIo(env, new PassThrough());
+    const running = main(['mcp'], open);
+    await until('The start', { timeoutMs: 20_000 }, async () => open.written.error !== '');
+    open.end();
+    expect(await running).to.equal(0);
   });
 
   it('exits with 2 for an unknown resource, and lists the resources', async () => {

@@ -12,9 +12,6 @@ import { parseOptions, serviceAccess, serviceOptions, type ServiceAccess } from 
 import { failureOf, resultOf } from './answers.ts';
 import { chosenResources, chosenTools, inputSchemaOf, isRead } from './choose.ts';
 
-/** The records of a page if the assistant does not say. A page of the contract has 20. */
-const usualPageSize = 20;
-
 export const mcp: RunCommand = async (args, io) => {
   const { values } = parseOptions(args, {
     ...serviceOptions,
@@ -45,6 +42,7 @@ async function scopesOf(
   try {
     return (await client.getCurrentApiKey({ path: { clubId } }, { signal })).data.scopes;
   } catch (error) {
+    if (signal.aborted) throw new CommandFailure('The program was ended before it started.', { cause: error });
     if (error instanceof ApiError) throw new CommandFailure(refusals[error.status] ?? error.message, { cause: error });
     const cause = error instanceof Error ? error.message : String(error);
     throw new CommandFailure(`The service does not answer at ${baseUrl}: ${cause}`, { cause: error });
@@ -129,11 +127,10 @@ async function callOperation(
   const call = (client as unknown as Readonly<Record<string, CallOperation>>)[name];
   const operation = (OPERATIONS as Readonly<Record<string, { readonly params?: Parameters }>>)[name];
   if (!call || !operation) return failureOf(new Error(`The package has no operation ${name}.`));
-  const values = 'page_size' in properties ? { page_size: usualPageSize, ...input } : input;
   const within = (place: string) =>
     Object.fromEntries(
       (operation.params ?? []).flatMap((one) =>
-        one.in === place && Object.hasOwn(values, one.name) ? [[one.name, values[one.name]]] : [],
+        one.in === place && Object.hasOwn(input, one.name) ? [[one.name, input[one.name]]] : [],
       ),
     );
   const [path, query, headers] = [within('path'), within('query'), within('header')];

@@ -121,7 +121,7 @@ describe('mcp: an assistant', function () {
     line.loseNextAnswer();
     const created = await use('createStudent', { body: { name: 'Ada', email: 'ada@example.com' } });
     const students = await use('listStudents');
-    await line.stop();
+    line.stop();
     expect(created.isError).to.equal(undefined);
     expect(structured(students).data).to.have.length(1);
     expect(line.requests.map((request) => request.split(' ')[0])).to.deep.equal(['GET', 'POST', 'POST', 'GET']);

@@ -2,6 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import { fromJsonSchema } from '@modelcontextprotocol/server';
 import { anyScope, scopes as everyScope, type Scope } from '../../../contract/rules/scopes.ts';
 import { contractOperations } from '../../../contract/contract.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
@@ -231,6 +232,15 @@ describe('mcp: the tools', () => {
       for (const [, name = ''] of JSON.stringify(schema).matchAll(/"#\/\$defs\/(\w+)"/g))
         expect(Object.keys(definitions), tool.name).to.include(name);
       expect(JSON.stringify(schema), tool.name).to.not.match(/"x-|"example|components\/schemas|clubId|Idempotency/);
+    }
+  });
+});
+
+describe('mcp: the schemas of the tools', () => {
+  it('are understood by the validator of the server, which refuses an input without the required fields', async () => {
+    for (const tool of tools) {
+      const { issues } = await fromJsonSchema(inputSchemaOf(tool))['~standard'].validate({});
+      expect(issues !== undefined, tool.name).to.equal(tool.required.length > 0);
     }
   });
 });

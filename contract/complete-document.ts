@@ -4,7 +4,7 @@ import { describeChanges } from './rules/changes.ts';
 import { describeCursor } from './rules/cursors.ts';
 import { completeDeprecations } from './rules/deprecation.ts';
 import { codesByRule, traitsOf } from './rules/error-codes.ts';
-import { apiKeyScheme, scopeOf, scopes } from './rules/scopes.ts';
+import { anyScope, apiKeyScheme, scopeOf, scopes } from './rules/scopes.ts';
 import {
   aboutRepetitions,
   keyParameter,
@@ -126,7 +126,8 @@ function describe(
   const roles = operation['x-roles'];
   if (roles) paragraphs.push(`Roles: ${roles.map((role) => `\`${role}\``).join(', ')}.`);
   const scope = operation['x-scope'];
-  if (scope !== undefined) paragraphs.push(`Scope of an API key: \`${scope}\`.`);
+  if (scope === anyScope) paragraphs.push('Every API key may call it, whatever its scopes.');
+  else if (scope !== undefined) paragraphs.push(`Scope of an API key: \`${scope}\`.`);
   const repetitions = aboutRepetitions(idempotency, signedFieldsOf(answerSchemaOf(operation), schemas));
   if (repetitions !== '') paragraphs.push(repetitions);
   paragraphs.push(...describeCursor(operation), ...describeChanges(operation));

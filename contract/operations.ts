@@ -2,7 +2,7 @@
 import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
 import { contractDocument } from './document.ts';
 import type { operations, webhooks } from './generated/types.ts';
-import { scopeOf, type Scope } from './rules/scopes.ts';
+import { scopeOf, type anyScope, type Scope } from './rules/scopes.ts';
 import * as openapi from './openapi.ts';
 import { idempotencyOf, type Idempotency } from './rules/idempotency.ts';
 import type {
@@ -54,7 +54,7 @@ export interface ContractOperation {
   /** Roles that may call. Absent if every member of the club may call, or if roles have no meaning. */
   readonly roles?: readonly string[];
   /** The scope that an API key needs. Absent if no key may call. */
-  readonly scope?: Scope;
+  readonly scope?: Scope | typeof anyScope;
   /** The announcement that the operation will go. */
   readonly deprecation?: Deprecation;
   readonly hasBody: boolean;

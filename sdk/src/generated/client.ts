@@ -9342,6 +9342,22 @@ export type CreateApiKeyVariables = {
     headers?: CreateApiKeyHeaders;
 };
 
+export type GetCurrentApiKeyResult = {
+    data: ApiKey;
+};
+
+export type GetCurrentApiKeyPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type GetCurrentApiKeyVariables = {
+    path: GetCurrentApiKeyPath;
+};
+
 export type GetApiKeyResult = {
     data: ApiKey;
 };
@@ -14068,6 +14084,12 @@ export type Ops = {
             idempotentReplayed?: string;
         };
     };
+    getCurrentApiKey: {
+        args: {
+            path: GetCurrentApiKeyPath;
+        };
+        result: GetCurrentApiKeyResult;
+    };
     getApiKey: {
         args: {
             path: GetApiKeyPath;
@@ -14962,6 +14984,7 @@ export const OPERATIONS = {
     exportAuditLog: { id: "exportAuditLog", method: "GET", path: "/v1/clubs/{clubId}/audit-log/export", tags: ["Audit log"], params: [{ name: "clubId", in: "path" }, { name: "actor_id", in: "query" }, { name: "operation", in: "query" }, { name: "record_id", in: "query" }, { name: "since", in: "query" }, { name: "until", in: "query" }], responseKind: "text", security: [[{ scheme: "admin", kind: "bearer" }]] },
     listApiKeys: { id: "listApiKeys", method: "GET", path: "/v1/clubs/{clubId}/api-keys", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     createApiKey: { id: "createApiKey", method: "POST", path: "/v1/clubs/{clubId}/api-keys", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    getCurrentApiKey: { id: "getCurrentApiKey", method: "GET", path: "/v1/clubs/{clubId}/api-keys/current", tags: ["API keys"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getApiKey: { id: "getApiKey", method: "GET", path: "/v1/clubs/{clubId}/api-keys/{keyId}", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     revokeApiKey: { id: "revokeApiKey", method: "DELETE", path: "/v1/clubs/{clubId}/api-keys/{keyId}", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     updateApiKey: { id: "updateApiKey", method: "PATCH", path: "/v1/clubs/{clubId}/api-keys/{keyId}", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },

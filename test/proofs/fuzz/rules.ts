@@ -1,7 +1,7 @@
 /** The rules that every answer must satisfy: one function for each rule, and a list of all rules. */
 import type { ContractOperation } from '../../../contract/contract.ts';
 import { isObject } from '../../../contract/openapi.ts';
-import type { Scope } from '../../../contract/rules/scopes.ts';
+import { anyScope } from '../../../contract/rules/scopes.ts';
 import { errorStatus, type ErrorCode } from '../../../platform/core/error-codes.ts';
 import { operationOf } from '../../toolkit/drive/every-operation.ts';
 import type { ClubName, Pool } from './requests/pool.ts';
@@ -181,8 +181,8 @@ function refusalOf({ operation, caller, resolvedStep, clubs }: Case): ErrorCode 
 const isPermitted = ({ role }: Caller, roles: readonly string[] | undefined) =>
   roles === undefined || (role !== undefined && roles.includes(role));
 
-const isGranted = ({ scopes }: Caller, scope: Scope | undefined) =>
-  scope !== undefined && scopes?.includes(scope) === true;
+const isGranted = ({ scopes }: Caller, scope: ContractOperation['scope']) =>
+  scope === anyScope || (scope !== undefined && scopes?.includes(scope) === true);
 
 const isAdmitted = (of: Case) => refusalOf(of) === undefined || of.step.fault?.code === 'method_not_allowed';
 

@@ -1,5 +1,5 @@
 /** The last step: checks the request against the contract, calls the handler, and answers with its result. */
-import { Binary, EventStream, keyHeader, Redirect, type Checked } from '../../contract/contract.ts';
+import { Binary, EventStream, keyHeader, Redirect, type Checked, type ContractOperation } from '../../contract/contract.ts';
 import type { AnswerFinder } from '../../domain/idempotency/repetitions.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { noticeBounds, readJson } from '../../platform/core/json.ts';
@@ -7,13 +7,15 @@ import { newId } from '../../platform/core/ids.ts';
 import { OpeningDatabase } from '../../platform/infra/postgres/opening-database.ts';
 import { RequestDatabase } from '../../platform/infra/postgres/request-database.ts';
 import { inSpan } from '../../platform/infra/tracing.ts';
+import type { StreamAccess } from '../open-streams.ts';
 import type { Actor, Caller, OperationRequest } from '../operation.ts';
-import { networkOf } from '../rate-limits/client-ip.policy.ts';
+import { networkOf, unknownClient } from '../rate-limits/client-ip.policy.ts';
 import { ipOf } from './client-ip.ts';
 import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
 import { auditOf, isAuditedRead } from './audit.ts';
 import { commitsOnce } from './commits.ts';
 import { answerWithEvents } from './event-stream.ts';
+import { clubNamedBy } from './session.ts';
 import { answerAgain, idOfKey, readKey, repetitionsOf, type Repetition } from './repetitions.ts';
 import { positioned } from './list-position.ts';
 
@@ -132,7 +134,7 @@ export function dispatch(
     if (earlier) return answerAgain(context, earlier);
     const isStream = operation.contentTypes.includes('text/event-stream');
     // The permit for the stream is taken before any work. So the service never accepts a question if it cannot stream the answer.
-    const permit = isStream ? streams.open.take(callerOf(context), (params['clubId'] ?? '').toLowerCase()) : undefined;
+    const permit = isStream ? streams.open.take(callerOf(context), accessOf(context, operation, settings)) : undefined;
     let answer: unknown;
     try {
       answer = await handle();
@@ -150,6 +152,17 @@ export function dispatch(
     else if (answer instanceof Redirect) leadTo(context, answer);
     else if (answer instanceof EventStream && permit) answerWithEvents(context, answer, permit, streams);
     else if (answer !== undefined) context.body = answer;
+  };
+}
+
+/** @returns the rights that the caller needs as long as the stream is open */
+function accessOf(context: Context, { roles, scope }: ContractOperation, settings: ApiDeps['settings']): StreamAccess {
+  const ip = ipOf(context, settings.trustedProxies);
+  return {
+    clubId: clubNamedBy(context),
+    roles,
+    scope,
+    ip: ip === unknownClient ? null : ip,
   };
 }
 

@@ -5,7 +5,23 @@ import { withoutSecrets } from './options.ts';
 const program = 'club-learning';
 
 /** Every command, in the order in which `--help` lists them. */
-const commands: readonly Command[] = [];
+const commands: readonly Command[] = [
+  {
+    name: 'conformance',
+    summary: 'tests a receiver of webhooks',
+    usage: `\
+Usage: club-learning conformance --url URL [--json]
+Sends valid and false deliveries to a receiver, and prints a verdict for each check.
+
+  --url URL        address of the receiver
+  --secret SECRET  secret of the receiver, whsec_…; the variable WEBHOOK_SECRET is better,
+                   because other users of the machine see the arguments of a program
+  --json           prints JSON
+
+Exit code: 0 if no check failed, 1 if one failed, 2 if the program was started wrongly.`,
+    load: async () => (await import('./conformance/conformance.ts')).conformance,
+  },
+];
 
 /**
  * @param args the arguments of the program

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { CommandIo } from '../../../sdk/src/commands/command.ts';
 
-export interface RecordedIo extends CommandIo {
+interface RecordedIo extends CommandIo {
   /** Everything that the command wrote so far. */
   readonly written: { out: string; error: string };
   /** Aborts the signal of the command, as Ctrl-C does. */

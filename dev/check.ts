@@ -29,6 +29,11 @@ const parts: Readonly<Record<string, Part>> = {
     command: tool('tsc'),
     args: ['--noEmit', '-p', 'sdk/tsconfig.json'],
   },
+  commands: {
+    finds: 'type errors of the commands of the SDK',
+    command: tool('tsc'),
+    args: ['--noEmit', '-p', 'sdk/tsconfig.commands.json'],
+  },
   unused: { finds: 'unused files, exports and packages', command: tool('knip'), args: ['--no-progress'] },
   generated: {
     finds: 'generated files that differ from their source',

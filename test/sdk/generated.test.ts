@@ -60,10 +60,12 @@ describe('the generated part of the SDK', () => {
   it('imports nothing of Node, so that browsers can load it', () => {
     const directory = path.join(projectDirectory, 'sdk', 'src');
     for (const file of globSync('**/*.ts', { cwd: directory })) {
+      // The commands run in Node. Nothing else may import them.
+      if (file.startsWith('commands')) continue;
       const text = readFileSync(path.join(directory, file), 'utf8');
       const imports = [...text.matchAll(/\bfrom '([^']+)'/g)].map(([, name = '']) => name);
       expect(
-        imports.filter((name) => !name.startsWith('.') && name !== 'standardwebhooks'),
+        imports.filter((name) => name.includes('commands') || (!name.startsWith('.') && name !== 'standardwebhooks')),
         file,
       ).to.deep.equal([]);
     }

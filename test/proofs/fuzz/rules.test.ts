@@ -79,7 +79,7 @@ describe('test/proofs/fuzz/rules', () => {
   });
 
   it('reports a success for a caller without a session, from another club, or without permission', () => {
-    const rule = ['answers as session, club and role demand'];
+    const rule = ['answers as session, key, club, role and scope demand'];
     const updates = { operation: 'updateClub', body: { name: 'x' } } as const;
     expect(brokenBy({ caller: {}, status: 200, body: page })).to.deep.equal(rule);
     expect(brokenBy({ caller: { ...owner, club: 'other' }, status: 200, body: page })).to.deep.equal(rule);
@@ -87,10 +87,21 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 403, body: error('forbidden') })).to.deep.equal(rule);
   });
 
+  it('reports a success for an API key without the scope, of another club, or on a closed operation', () => {
+    const rule = ['answers as session, key, club, role and scope demand'];
+    const key: Caller = { token: 'k', kind: 'key', club: 'own', scopes: ['courses:read'] };
+    const updates = { operation: 'updateCourse', path: { courseId: deletedCourse } } as const;
+    expect(brokenBy({ caller: key, status: 200, body: page })).to.deep.equal([]);
+    expect(brokenBy({ caller: key, status: 403, body: error('scope_not_granted'), step: updates })).to.deep.equal([]);
+    expect(brokenBy({ caller: key, status: 404, body: error('not_found'), step: updates })).to.include(rule[0]);
+    expect(brokenBy({ caller: { ...key, club: 'other' }, status: 200, body: page })).to.deep.equal(rule);
+    expect(brokenBy({ caller: key, status: 200, body: page, step: { operation: 'listMembers' } })).to.include(rule[0]);
+  });
+
   it('accepts a page for people that shows its refusal only by the status, without an error code', () => {
     const html = { ...usual, 'content-type': 'text/html; charset=utf-8' };
     const step = { operation: 'getMailPreference', path: { clubId: 'nobody', token: 't' } } as const;
-    const rule = 'answers as session, club and role demand';
+    const rule = 'answers as session, key, club, role and scope demand';
     expect(brokenBy({ status: 403, step, headers: html })).to.not.include(rule);
     expect(brokenBy({ status: 404, step, headers: html })).to.include(rule);
     expect(brokenBy({ status: 403, step })).to.include(rule);

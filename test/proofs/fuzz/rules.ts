@@ -1,6 +1,7 @@
 /** The rules that every answer must satisfy: one function for each rule, and a list of all rules. */
 import type { ContractOperation } from '../../../contract/contract.ts';
 import { isObject } from '../../../contract/openapi.ts';
+import type { Scope } from '../../../contract/rules/scopes.ts';
 import { errorStatus, type ErrorCode } from '../../../platform/core/error-codes.ts';
 import { operationOf } from '../../toolkit/drive/every-operation.ts';
 import type { ClubName, Pool } from './requests/pool.ts';
@@ -44,7 +45,7 @@ const rules: Readonly<Record<string, Rule>> = {
     const isDeclared = declaredBeyond500.includes(code ?? '') && operation.errorCodes.some((known) => known === code);
     return status >= 500 && !isDeclared ? `answered ${status} ${code}` : undefined;
   },
-  'answers as session, club and role demand': (of) => {
+  'answers as session, key, club, role and scope demand': (of) => {
     if (isLimited(of) || of.code === 'method_not_allowed') return undefined;
     const expectedCode = refusalOf(of);
     if (expectedCode === of.code) return undefined;
@@ -165,21 +166,26 @@ const messageOf = ({ answer }: Case): string => answer?.text ?? '';
  */
 const isLimited = ({ code }: Case) => code === 'rate_limited' || code === 'rate_limit_unavailable';
 
-/** Returns the error code with which session, club or role must refuse the request; undefined if they admit the caller. */
+/** Returns the error code with which session, key, club, role or scope must refuse the request; undefined if they admit the caller. */
 function refusalOf({ operation, caller, resolvedStep, clubs }: Case): ErrorCode | undefined {
-  const { auth, roles, pathParameters } = operation;
+  const { auth, roles, scope, pathParameters } = operation;
   const clubId = resolvedStep.path['clubId']?.toLowerCase();
   const club = clubNamed(clubs, clubId);
   const isUnderClub = pathParameters.includes('clubId');
   if (auth.length === 0) return isUnderClub && club === undefined ? 'forbidden' : undefined;
-  if (caller.kind === undefined || !auth.includes(caller.kind)) return 'unauthenticated';
+  if (caller.kind === undefined) return 'unauthenticated';
+  if (caller.kind === 'key' ? scope === undefined : !auth.includes(caller.kind)) return 'unauthenticated';
   if (!isUnderClub) return undefined;
   if (club === undefined || caller.club !== club) return 'forbidden';
+  if (caller.kind === 'key') return isGranted(caller, scope) ? undefined : 'scope_not_granted';
   return caller.kind === 'admin' && !isPermitted(caller, roles) ? 'role_not_permitted' : undefined;
 }
 
 const isPermitted = ({ role }: Caller, roles: readonly string[] | undefined) =>
   roles === undefined || (role !== undefined && roles.includes(role));
+
+const isGranted = ({ scopes }: Caller, scope: Scope | undefined) =>
+  scope !== undefined && scopes?.includes(scope) === true;
 
 const isAdmitted = (of: Case) => refusalOf(of) === undefined || of.step.fault?.code === 'method_not_allowed';
 

@@ -130,9 +130,14 @@ const permittedCallers: Readonly<Record<CallerKind, readonly CallerName[]>> = {
   student: ['student', 'student', 'student', 'visitor'],
   admin: ['owner', 'owner', 'admin', 'editor', 'support'],
 };
+/** The share of requests by a key, if a key may call the operation. */
+const shareOfKeys = 0.2;
 const strangers: readonly CallerName[] = [
   'otherOwner',
   'otherStudent',
+  'readerKey',
+  'otherKey',
+  'expiredKey',
   'outsider',
   'nobody',
   'expiredStudent',
@@ -142,13 +147,14 @@ const strangers: readonly CallerName[] = [
   'malformed',
 ];
 
-function callerFor(draw: Draw, { auth, roles }: ContractOperation, permitted: number): CallerName {
+function callerFor(draw: Draw, { auth, roles, scope }: ContractOperation, permitted: number): CallerName {
   if (auth.length === 0) return draw.chance(0.9) ? 'nobody' : draw.pick(['owner', 'student', 'malformed']);
   const kinds = permittedCallers[draw.pick(auth)];
   if (permitted === 100) return kinds[0] ?? 'nobody';
+  if (scope !== undefined && draw.chance(shareOfKeys)) return 'key';
   if (draw.chance(permitted / 100))
     return draw.pick(kinds.filter((name) => !(name in ranks) || !roles || roles.includes(name)));
-  return draw.pick([...strangers, ...permittedCallers.student, ...permittedCallers.admin]);
+  return draw.pick([...strangers, 'key', ...permittedCallers.student, ...permittedCallers.admin]);
 }
 
 const ranks: Readonly<Partial<Record<CallerName, true>>> = { owner: true, admin: true, editor: true, support: true };

@@ -10,7 +10,7 @@ export interface JsonRecord {
   readonly [name: string]: Json;
 }
 
-/** The callers of requests. Members and students belong to the club `own`, unless their name says otherwise. */
+/** The callers of requests. Members, students and API keys belong to the club `own`, unless their name says otherwise. */
 const callerNames = [
   'owner',
   'admin',
@@ -20,6 +20,10 @@ const callerNames = [
   'visitor',
   'otherOwner',
   'otherStudent',
+  'key',
+  'readerKey',
+  'otherKey',
+  'expiredKey',
   'outsider',
   'nobody',
   'expiredStudent',

@@ -1,12 +1,17 @@
-/** The callers of requests: members and students of the fuzzed club and of another club, and callers without a valid session. */
+/**
+ * The callers of requests: members, students and API keys of the fuzzed club and of another club, and callers without a valid session or
+ * key.
+ */
 import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import type { CallerKind } from '../../../../contract/contract.ts';
+import { scopes as everyScope, type Scope } from '../../../../contract/rules/scopes.ts';
 import type { Role } from '../../../../entities/clubs/values.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import { sha256 } from '../../../../platform/infra/keys/vault.ts';
 import { openSession } from '../../../../domain/identity/sessions/sessions.ts';
 import { clock } from '../../../toolkit/drive/api.ts';
-import { buildAdministrator, buildMember } from '../../../toolkit/builders/clubs.ts';
+import { buildApiKey } from '../../../toolkit/builders/api-keys.ts';
+import { buildAdministrator, buildClub, buildMember } from '../../../toolkit/builders/clubs.ts';
 import { endedSession, expiredSession } from '../../../toolkit/builders/sessions.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 import type { ClubName } from '../requests/pool.ts';
@@ -14,16 +19,31 @@ import type { CallerName } from '../requests/step.ts';
 
 export interface Caller {
   readonly token?: string;
-  /** The kind of the session. It is undefined if the caller has no valid session. */
-  readonly kind?: CallerKind;
+  /** The kind of the session, or `key`. It is undefined if the caller has no valid session or key. */
+  readonly kind?: CallerKind | 'key';
   readonly id?: Id;
   /** The club of the caller. */
   readonly club?: ClubName;
   /** The role of an administrator. */
   readonly role?: Role;
+  /** The scopes of an API key. */
+  readonly scopes?: readonly Scope[];
 }
 
 export type Callers = Record<CallerName, Caller>;
+
+/** The scopes of a key that may only read. */
+export const readScopes: readonly Scope[] = everyScope.filter((scope) => scope.endsWith(':read'));
+
+/** Builds an active key, which lives longer than the clock of a run can jump between two restorations. */
+export async function buildKeyCaller(clubId: Id, club: ClubName, scopes: readonly Scope[]): Promise<Caller> {
+  const { id, token } = await buildApiKey(clubId, scopes, {
+    expiresAt: new Date(clock.now().getTime() + keyLifetimeMs),
+  });
+  return { id, token, kind: 'key', club, scopes };
+}
+
+const keyLifetimeMs = 366 * 86_400_000;
 
 /** Builds the callers without a valid session, once for a whole run. */
 export async function buildStrangers(): Promise<Partial<Callers>> {
@@ -33,9 +53,16 @@ export async function buildStrangers(): Promise<Partial<Callers>> {
     expiredAdmin: { token: await expiredSession('admin') },
     endedStudent: { token: await endedSession('student') },
     endedAdmin: { token: await endedSession('admin') },
+    expiredKey: { token: await expiredKey() },
     malformed: { token: 'no-token-of-ours' },
     outsider: { ...(await buildAdministrator()), kind: 'admin' },
   };
+}
+
+async function expiredKey(): Promise<string> {
+  const { id: clubId } = await buildClub();
+  const times = { createdAt: new Date(Date.now() - 2_000), expiresAt: new Date(Date.now() - 1_000) };
+  return (await buildApiKey(clubId, everyScope, times)).token;
 }
 
 /**
@@ -51,12 +78,27 @@ export async function restoreCallers(
   for (const [name, caller] of Object.entries(callers) as [CallerName, Caller][]) {
     const { kind, id = '', club, role } = caller;
     if (kind === undefined) continue;
+    if (kind === 'key') {
+      if (club && !(await isUnchangedKey(caller)))
+        callers[name] = await buildKeyCaller(clubIds[club], club, caller.scopes ?? []);
+      continue;
+    }
     const standing = await standingOf({ ...caller, kind }, club && clubIds[club]);
     const isSame = standing.isSamePerson || club === undefined;
     if (isSame && standing.hasSession) continue;
     const personId = isSame ? id : await (role === undefined ? rebuild(name, club) : memberOf(clubIds[club], role));
     callers[name] = { ...caller, id: personId, token: await newSession(kind, personId) };
   }
+}
+
+/** Returns whether the key is active, has its scopes, and is accepted from every network. Owners and admins may change keys. */
+async function isUnchangedKey({ token = '', scopes }: Caller): Promise<boolean> {
+  const source = await testDatabase();
+  const keys = await source.query<object[]>(
+    `SELECT FROM api_keys WHERE secret_hash = $1 AND revoked_at IS NULL AND expires_at > $2 AND scopes = $3 AND allowed_networks = '{}'`,
+    [sha256(token), clock.now(), scopes],
+  );
+  return keys.length === 1;
 }
 
 /** Returns whether a caller still has the role and the session. */

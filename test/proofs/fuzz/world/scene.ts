@@ -1,4 +1,5 @@
 /** Builds a club with one record of every kind that a request can name, so that the first request of each operation can succeed. */
+import { scopes as everyScope } from '../../../../contract/rules/scopes.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { buildCohort, buildCourse, type TestCourse } from '../../../toolkit/builders/courses.ts';
 import { buildAccessDelivery, buildEnrollment } from '../../../toolkit/builders/access.ts';
@@ -29,7 +30,7 @@ import { unsubscribeToken } from '../../../../domain/mail/suppressions/unsubscri
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import type { ClubName, Entry } from '../requests/pool.ts';
 import type { CallerName } from '../requests/step.ts';
-import type { Caller } from './callers.ts';
+import { buildKeyCaller, readScopes, type Caller } from './callers.ts';
 import { Furnishing } from './furnishing.ts';
 import { noticeToken, type FuzzGround } from './ground.ts';
 
@@ -119,8 +120,19 @@ async function addPeople(scene: Furnishing) {
   });
   const callers: Scene['callers'] =
     club === 'own'
-      ? { ...Object.fromEntries(asMembers), owner: asOwner, student: asStudent(student), visitor: asStudent(visitor) }
-      : { otherOwner: asOwner, otherStudent: asStudent(student) };
+      ? {
+          ...Object.fromEntries(asMembers),
+          owner: asOwner,
+          student: asStudent(student),
+          visitor: asStudent(visitor),
+          key: await buildKeyCaller(clubId, club, everyScope),
+          readerKey: await buildKeyCaller(clubId, club, readScopes),
+        }
+      : {
+          otherOwner: asOwner,
+          otherStudent: asStudent(student),
+          otherKey: await buildKeyCaller(clubId, club, everyScope),
+        };
   return { student, visitor, callers };
 }
 

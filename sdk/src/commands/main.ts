@@ -1,0 +1,70 @@
+/** The commands of the package: `npx @club-learning/sdk COMMAND` (SDK-9). */
+import { CommandFailure, UsageError, type Command, type CommandIo } from './command.ts';
+import { withoutSecrets } from './options.ts';
+
+const program = 'club-learning';
+
+/** Every command, in the order in which `--help` lists them. */
+const commands: readonly Command[] = [
+  {
+    name: 'conformance',
+    summary: 'tests a receiver of webhooks',
+    usage: `\
+Usage: club-learning conformance --url URL [--json]
+Sends valid and false deliveries to a receiver, and prints a verdict for each check.
+
+  --url URL        address of the receiver
+  --secret SECRET  secret of the receiver, whsec_…; the variable WEBHOOK_SECRET is better,
+                   because other users of the machine see the arguments of a program
+  --json           prints JSON
+
+Exit code: 0 if no check failed, 1 if one failed, 2 if the program was started wrongly.`,
+    load: async () => (await import('./conformance/conformance.ts')).conformance,
+  },
+];
+
+/**
+ * @param args the arguments of the program
+ * @returns the exit code: 0 for success, 1 if the command found or met a failure, 2 if it was started wrongly
+ */
+export async function main(args: readonly string[], io: CommandIo, all = commands): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === '--help' || name === '-h' || name === 'help') {
+    io.out(overview(all));
+    return 0;
+  }
+  const command = all.find((one) => one.name === name);
+  if (!command) {
+    const problem = name === undefined ? 'Name a command.' : `There is no command ${JSON.stringify(name)}.`;
+    io.error(`${withoutSecrets(problem)}\n\n${overview(all)}`);
+    return 2;
+  }
+  if (rest.includes('--help') || rest.includes('-h')) {
+    io.out(`${command.usage.trim()}\n`);
+    return 0;
+  }
+  try {
+    const run = await command.load();
+    return await run(rest, io);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      io.error(`${withoutSecrets(error.message)}\nSee: ${program} ${command.name} --help\n`);
+      return 2;
+    }
+    if (!(error instanceof CommandFailure)) throw error;
+    io.error(`${withoutSecrets(error.message)}\n`);
+    return 1;
+  }
+}
+
+function overview(all: readonly Command[]): string {
+  const width = Math.max(0, ...all.map(({ name }) => name.length)) + 2;
+  const rows = all.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`);
+  return [
+    `Usage: ${program} COMMAND [options]`,
+    '',
+    ...rows,
+    '',
+    `${program} COMMAND --help shows the options of a command.\n`,
+  ].join('\n');
+}

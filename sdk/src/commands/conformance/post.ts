@@ -90,7 +90,7 @@ async function startOf(response: IncomingMessage): Promise<string> {
     .toString('utf8')
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim();
-  return line.slice(0, shownCharacters).toWellFormed();
+  return line.slice(0, shownCharacters).replace(/\p{Cs}$/u, '');
 }
 
 function codeOf(error: unknown): string {

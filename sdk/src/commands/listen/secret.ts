@@ -1,0 +1,8 @@
+/** The secret that signs forwarded events. It is derived from the API key, so that a receiver keeps it over runs (SDK-11). */
+import { hkdfSync } from 'node:crypto';
+
+/** @returns `whsec_…`. Nobody can compute the key from it */
+export function secretOf(key: string): string {
+  const bytes = hkdfSync('sha256', key, '', 'club-learning listen v1', 32);
+  return `whsec_${Buffer.from(bytes).toString('base64')}`;
+}

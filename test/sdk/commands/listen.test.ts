@@ -1,4 +1,4 @@
-/** Tests the commands `listen` and `trigger` with a real API and a real receiver (SDK-11, SDK-12). */
+/** Tests the commands `listen` and `trigger` with a real API and a real receiver (LSN-8, LSN-9). */
 import { expect } from 'chai';
 import { startApi } from '../../../api/server.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';

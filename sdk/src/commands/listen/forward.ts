@@ -1,4 +1,4 @@
-/** Forwards an event to the receiver on this machine, signed as the service signs it (SDK-11, SDK-12). */
+/** Forwards an event to the receiver on this machine, signed as the service signs it (LSN-8, LSN-9). */
 import { sleep } from '../../generated/runtime/retry.ts';
 import { signed, type SentEvent } from '../conformance/deliveries.ts';
 import { post } from '../conformance/post.ts';

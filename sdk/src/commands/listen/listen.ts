@@ -1,4 +1,4 @@
-/** The command `listen`: forwards the events of a club to a receiver on this machine (SDK-11). */
+/** The command `listen`: forwards the events of a club to a receiver on this machine (LSN-8). */
 import type { WebhookEventTypeInput } from '../../generated/client.schemas.ts';
 import { UsageError, type CommandIo, type RunCommand } from '../command.ts';
 import { eventTypes } from '../conformance/deliveries.ts';

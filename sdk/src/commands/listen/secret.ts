@@ -1,4 +1,4 @@
-/** The secret that signs forwarded events. It is derived from the API key, so that a receiver keeps it over runs (SDK-11). */
+/** The secret that signs forwarded events. It is derived from the API key, so that a receiver keeps it over runs (LSN-8). */
 import { hkdfSync } from 'node:crypto';
 
 /** @returns `whsec_…`. Nobody can compute the key from it */

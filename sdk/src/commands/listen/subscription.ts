@@ -1,6 +1,6 @@
 /**
  * Receives the events of a club over the stream of the service. After a cut it resumes right after the last event that was handled. If the
- * stream names a gap, the missing events are read from the list of events (SDK-11).
+ * stream names a gap, the missing events are read from the list of events (LSN-8).
  */
 import { createClient, type ClubLearningClient } from '../../client.ts';
 import { ApiError, isRefusal } from '../../errors.ts';

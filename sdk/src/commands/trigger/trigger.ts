@@ -1,4 +1,4 @@
-/** The command `trigger`: sends the contract's example of an event to a receiver, without the service (SDK-12). */
+/** The command `trigger`: sends the contract's example of an event to a receiver, without the service (LSN-9). */
 import { UsageError, type RunCommand } from '../command.ts';
 import { eventTypes, exampleEvent } from '../conformance/deliveries.ts';
 import { forward, isAccepted, lineOf } from '../listen/forward.ts';

@@ -120,11 +120,15 @@ export const declarations = {
           to: 1_000,
         },
       ),
-      inAll: integer('STREAMS_PER_PROCESS', 'The number of answers and listeners to events that one API process streams to at the same time.', {
-        default: 2_000,
-        from: 1,
-        to: 100_000,
-      }),
+      inAll: integer(
+        'STREAMS_PER_PROCESS',
+        'The number of answers and listeners to events that one API process streams to at the same time.',
+        {
+          default: 2_000,
+          from: 1,
+          to: 100_000,
+        },
+      ),
     },
   },
   files: {

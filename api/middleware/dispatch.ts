@@ -1,5 +1,12 @@
 /** The last step: checks the request against the contract, calls the handler, and answers with its result. */
-import { Binary, EventStream, keyHeader, Redirect, type Checked, type ContractOperation } from '../../contract/contract.ts';
+import {
+  Binary,
+  EventStream,
+  keyHeader,
+  Redirect,
+  type Checked,
+  type ContractOperation,
+} from '../../contract/contract.ts';
 import type { AnswerFinder } from '../../domain/idempotency/repetitions.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { noticeBounds, readJson } from '../../platform/core/json.ts';

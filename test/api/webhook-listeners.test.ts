@@ -22,6 +22,13 @@ const second = 1_000;
 const minute = 60 * second;
 const day = 1_440 * minute;
 
+/** @returns the data of the gap @throws Error if the stream has none */
+function gapIn({ heard }: ListeningClient): { from: string; until: string; cursor: string } {
+  const gap = heard.find(({ event }) => event === 'gap');
+  if (!gap) throw new Error('The stream has no gap.');
+  return gap.data;
+}
+
 describe('GET /v1/clubs/{clubId}/webhook-events/stream', function () {
   this.timeout(60 * second);
   let club: TestClub;
@@ -194,7 +201,7 @@ describe('GET /v1/clubs/{clubId}/webhook-events/stream', function () {
       await resumed.untilHeard(2);
       expect(resumed.ids()).to.deep.equal(recent);
       expect(resumed.heard.map(({ event }) => event).slice(0, 2)).to.deep.equal(['started', 'gap']);
-      const { from, until: end, cursor } = resumed.heard[1]?.data as { from: string; until: string; cursor: string };
+      const { from, until: end, cursor } = gapIn(resumed);
       expect(Date.parse(end) - Date.parse(from)).to.be.within(29 * minute, 31 * minute);
       const list = await call('GET', `/v1/clubs/${club.id}/events?type=student.updated&cursor=${cursor}`, { token });
       const listed = (list.body.data as { id: Id }[]).map(({ id }) => id);
@@ -214,7 +221,7 @@ describe('GET /v1/clubs/{clubId}/webhook-events/stream', function () {
       await cut.close();
       const again = await listen({ lastEventId: startedId });
       await until('the gap', { timeoutMs: 10 * second }, async () => again.heard.length === 2);
-      const { cursor } = again.heard[1]?.data as { cursor: string };
+      const { cursor } = gapIn(again);
       const page = await listEvents(await testDeps(), club.id, { page_size: 100, cursor }, clock.now());
       expect(page.data.map(({ id }) => id)).to.deep.equal([missing]);
     });
@@ -240,7 +247,7 @@ describe('GET /v1/clubs/{clubId}/webhook-events/stream', function () {
       const fresh = await buildApiKey(club.id, ['events:read'], { expiresAt: new Date(clock.now().getTime() + day) });
       const resumed = await listen({ token: fresh.token, lastEventId: client.lastId() });
       await until('the gap', { timeoutMs: 10 * second }, async () => resumed.heard[1]?.event === 'gap');
-      const { cursor } = resumed.heard[1]?.data as { cursor: string };
+      const { cursor } = gapIn(resumed);
       const list = await call('GET', `/v1/clubs/${club.id}/events?cursor=${cursor}`, { token: fresh.token });
       expect(list.body.error.code).to.equal('cursor_expired');
     });

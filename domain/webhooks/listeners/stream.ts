@@ -172,7 +172,12 @@ interface EventRow {
 
 function readEvents(
   db: Queries,
-  { clubId, types, position, now }: Pick<EventStreamRequest, 'clubId' | 'types'> & { position: ReaderPosition; now: Date },
+  {
+    clubId,
+    types,
+    position,
+    now,
+  }: Pick<EventStreamRequest, 'clubId' | 'types'> & { position: ReaderPosition; now: Date },
 ): Promise<EventRow[]> {
   const earliest = Math.max(position.at.getTime() - clocksDifferMs, endOf.bodies(now).getTime());
   return selectEvents(db, {

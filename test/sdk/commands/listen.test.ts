@@ -45,7 +45,10 @@ describe('the command listen', function () {
     await fanOut(db, fact, at);
     return fact.id;
   };
-  const start = async (args: readonly string[] = [], { base, forwardTo }: { base?: string; forwardTo?: string } = {}) => {
+  const start = async (
+    args: readonly string[] = [],
+    { base, forwardTo }: { base?: string; forwardTo?: string } = {},
+  ) => {
     const io = recordedIo({ CLUB_LEARNING_API_KEY: key.token });
     const address = base ?? `http://127.0.0.1:${(await testApi()).port}`;
     const service = ['--api-url', address, '--club', club.id, '--forward-to', forwardTo ?? judge.url];
@@ -184,7 +187,10 @@ describe('the command listen', function () {
       [['listen'], /Give the address of the service/],
       [['listen', ...service], /Give the address of the receiver with --forward-to/],
       [['listen', ...service, '--forward-to', 'ftp://x'], /must be an address of http or https/],
-      [['listen', ...service, '--forward-to', judge.url, '--events', 'webhook.test'], /There is no event "webhook.test"/],
+      [
+        ['listen', ...service, '--forward-to', judge.url, '--events', 'webhook.test'],
+        /There is no event "webhook.test"/,
+      ],
       [['listen', ...service, '--forward-to', judge.url, '--expect', '0'], /--expect must be a number/],
       [['listen', ...service, '--forward-to', judge.url, '--timeout', '5s'], /--timeout needs --expect/],
       [['listen', ...service, '--forward-to', judge.url, '--expect', '1', '--timeout', '5h'], /must be a duration/],
@@ -219,7 +225,9 @@ describe('the command listen', function () {
     expect(await main(['trigger', 'student.created', '--forward-to', judge.url], io)).to.equal(0);
     expect(judge.received.map(({ type, isGenuine }) => [type, isGenuine])).to.deep.equal([['student.created', true]]);
     await judge.stop();
-    judge = await startJudge('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', { statusOf: (event) => (event.isGenuine ? 204 : 401) });
+    judge = await startJudge('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', {
+      statusOf: (event) => (event.isGenuine ? 204 : 401),
+    });
     expect(await main(['trigger', 'access.granted', '--forward-to', judge.url, '--json'], io)).to.equal(1);
     expect(io.written.out).to.contain('"status":401');
   });

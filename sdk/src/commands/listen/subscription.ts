@@ -22,7 +22,7 @@ export interface SubscriptionOptions {
 
 /** The first and the longest wait before the next connection, in milliseconds. */
 const firstWaitMs = 250;
-const longestWaitMs = 10_000;
+const longestWaitMs = 5_000;
 
 interface Progress {
   lastEventId: string | undefined;

@@ -10,8 +10,7 @@ export const trigger: RunCommand = async (args, io) => {
   const { values, positionals } = parseOptions(args, options, true);
   const [name, ...rest] = positionals;
   const type = eventTypes.find((one) => one === name);
-  if (type === undefined || rest.length > 0)
-    throw new UsageError(`Name one event: ${eventTypes.join(', ')}.`);
+  if (type === undefined || rest.length > 0) throw new UsageError(`Name one event: ${eventTypes.join(', ')}.`);
   if (values['forward-to'] === undefined) throw new UsageError('Give the address of the receiver with --forward-to.');
   const url = httpUrl(values['forward-to'], 'The address of the receiver');
   const key = io.env['CLUB_LEARNING_API_KEY'];

@@ -89,7 +89,10 @@ describe('a listener that is cut and resumes', function () {
       minLength: 3,
       maxLength: 8,
     });
-    const cutLists = fc.array(fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 5 }), { minLength: 2, maxLength: 2 });
+    const cutLists = fc.array(fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 5 }), {
+      minLength: 2,
+      maxLength: 2,
+    });
     await fc.assert(
       fc.asyncProperty(batches, cutLists, async (drawn, cuts) => {
         const facts = drawn.map((batch) =>
@@ -106,7 +109,10 @@ describe('a listener that is cut and resumes', function () {
           await stream.return(undefined);
           const ids = facts.flat().flatMap(({ id, clubId }) => (clubId === scene.clubId ? [id] : []));
           const expected = written.promise.then(() => ids);
-          return { ids, heard: () => hear(scene, { cuts: cuts[index] ?? [], lastEventId: started.value?.id ?? '', expected }) };
+          return {
+            ids,
+            heard: () => hear(scene, { cuts: cuts[index] ?? [], lastEventId: started.value?.id ?? '', expected }),
+          };
         });
         const listeners = await Promise.all(hearing);
         const heard = listeners.map((listener) => listener.heard());

@@ -500,7 +500,6 @@ export const declarations = {
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Reads and checks the whole configuration.
  * @param env the environment variables; an empty string counts as absent
  * @throws ConfigError with the names of all missing and malformed variables
  */

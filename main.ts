@@ -11,7 +11,6 @@ const traced = async <Module>(load: () => Promise<Module>): Promise<Module> => {
 
 interface Command {
   does: string;
-  /** The name of the command's only argument. */
   argument?: string;
   run: (argument: string) => Promise<void>;
 }

@@ -4,7 +4,7 @@ import { CancelledFailure } from '@temporalio/common';
 import { stepAnswer, type AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { heartbeating, timeOfStep } from './step.ts';
 
-/** The interval of heartbeats. It is so short that one lost heartbeat does not exceed the heartbeat timeout of the workflow. */
+/** The interval is so short that one lost heartbeat causes no heartbeat timeout. */
 const heartbeatEveryMs = 3_000;
 
 export function agentAnswerActivities(deps: AnswerDeps) {
@@ -16,8 +16,8 @@ export function agentAnswerActivities(deps: AnswerDeps) {
 }
 
 /**
- * @returns a signal that aborts only when the worker stops. Temporal may also cancel an activity that it wrongly considers dead, while the
- * model still answers. That answer continues, and the lease prevents the repeated activity from calling the model a second time.
+ * The signal aborts only when the worker stops. Temporal may cancel an activity that it wrongly considers dead, while the model still
+ * answers. That answer continues, and the lease prevents a second call to the model.
  */
 function stopOfWorker(): AbortSignal {
   const canceled = cancellationSignal();

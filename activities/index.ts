@@ -1,7 +1,4 @@
-/**
- * The activities of every workflow type, built from the dependencies of the worker's process. The name of an activity must not change while
- * a workflow's history contains the name. A workflow type without a line here is a compile error.
- */
+/** The activities of every workflow type. The name of an activity must not change while a workflow's history contains the name. */
 import { Context } from '@temporalio/activity';
 import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { stepBulkJob } from '../domain/bulk/step.ts';
@@ -39,7 +36,6 @@ import { retentionActivities } from './retention.ts';
 import { activityOf, heartbeating, restingAfter, timeOfStep } from './step.ts';
 import { sweepActivities } from './sweep.ts';
 
-/** The dependencies of activities in a worker's process. */
 export interface ActivityDeps extends VaultDeps {
   storage: ObjectStore;
   /** A point where a test can stop the process. */
@@ -62,7 +58,7 @@ export interface ActivityDeps extends VaultDeps {
   onRescued: (count: number) => void;
 }
 
-/** Only the named dependencies. An activity declares what it needs, so that its tests pass nothing else. */
+/** An activity declares what it needs, so that its tests pass nothing else. */
 type Given<Name extends keyof ActivityDeps> = Pick<ActivityDeps, Name>;
 
 export const activities = {
@@ -101,28 +97,24 @@ export const activities = {
   }),
   agentAnswer: ({ answers }: Given<'answers'>) => agentAnswerActivities(answers),
   sourceIndex: ({ sources }: Given<'sources'>) => ({
-    /** Sends heartbeats that report the progress. When the worker stops, the activity releases the source. */
     indexSource(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return indexSource(sources, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
   mediaProcessing: ({ media }: Given<'media'>) => ({
-    /** Sends heartbeats that report the progress. When the worker stops, the activity releases the file. */
     processFile(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return processFile(media, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
   mediaMove: ({ moves }: Given<'moves'>) => ({
-    /** Sends heartbeats. When the worker stops, the activity releases the row of the move. */
     moveFile(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return moveFile(moves, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
   mediaTranscription: ({ transcriptions }: Given<'transcriptions'>) => ({
-    /** Sends heartbeats that report the progress. When the worker stops, the activity releases the file. */
     transcribeFile(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return transcribeFile(transcriptions, id, timeOfStep(now), { beat: heartbeat, stop });
@@ -144,5 +136,4 @@ export const activities = {
     retentionActivities({ ...deps, readsScans: sources?.ocr !== undefined }),
 } satisfies Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', (deps: ActivityDeps) => object>;
 
-/** The activities that workflows call, by workflow type. */
 export type Activities = { [Type in keyof typeof activities]: ReturnType<(typeof activities)[Type]> };

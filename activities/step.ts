@@ -33,10 +33,7 @@ export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs):
   }
 }
 
-/**
- * The longest pause after a batch, in milliseconds. Without this limit, a batch that was slow because of Postgres would cause an equally
- * long pause.
- */
+/** A batch that Postgres slows down must not cause an equally long pause. In milliseconds. */
 const longestRestMs = 1_000;
 
 /**

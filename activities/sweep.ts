@@ -8,7 +8,6 @@ export function sweepActivities(db: Database, onRescued: (count: number) => void
   return {
     /**
      * @param now the workflow's time in Unix milliseconds
-     * @returns the number of workflows that were woken
      * @throws IncompleteRound
      */
     async rescueOverdue(now: number): Promise<number> {

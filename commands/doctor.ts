@@ -124,7 +124,6 @@ const subtitlesLook =
 
 /**
  * Workers do not connect to Temporal in the same way as commands: they use a client in Rust, and the certificate authorities of the system.
- * @returns the mistakes that affect only workers
  */
 async function workerMistakes(temporal: Config['temporal']): Promise<string[]> {
   try {
@@ -156,10 +155,7 @@ async function fairnessMistakes(temporal: Config['temporal']): Promise<string[]>
   }
 }
 
-/**
- * @param say receives a line for each check, in the order of the checks
- * @returns true if no check found a mistake; warnings do not count
- */
+/** @returns true if no check found a mistake; warnings do not count */
 export async function examine(config: Config, say: (line: string) => void): Promise<boolean> {
   const looks = checksOf(config).map(async ({ title, look }) => {
     const notes: string[] = [];

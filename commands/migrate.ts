@@ -22,7 +22,6 @@ const lookEveryMs = 200;
 const lockedWithinMs = 60 * 60_000;
 /** The pause before the next try. During the pause, the transactions that waited behind the migration can run. */
 const lockPauseMs = 3_000;
-/** TypeORM's table of migrations. */
 const migrationsTable = 'migrations';
 
 /**
@@ -50,10 +49,7 @@ export async function migrate(source: DataSource, withinMs = contractWithinMs): 
   }
 }
 
-/**
- * Runs the pending migrations. Each migration is one transaction, so a migration that did not get its locks in time has no effect. @returns
- * the names of the migrations that ran
- */
+/** Runs the pending migrations. Each migration is one transaction, so a migration that did not get its locks in time has no effect. */
 async function runWithPatience(source: DataSource): Promise<string[]> {
   const names = async () => {
     const rows: { name: string }[] = await source.query(`SELECT name FROM ${migrationsTable} ORDER BY id`);

@@ -162,7 +162,6 @@ async function setCurrent(deps: PromotionDeps): Promise<void> {
   }
 }
 
-/** @returns whether this build is current in Temporal, and whether Temporal has informed all task queues */
 async function readCurrent(deps: PromotionDeps): Promise<{ isOurs: boolean; isPropagated: boolean }> {
   const info = await describe(deps);
   return {

@@ -10,7 +10,6 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/keys/vault.ts';
 
-/** The maximum number of unreadable rows that the output names. */
 const rowsNamed = 1_000;
 /** After this number of values of a column, the command prints a line of progress. */
 const valuesALine = 10_000;

@@ -1,6 +1,6 @@
 /**
- * Some work concerns all contexts: the removal of a student, the change of a student's e-mail address, retention, and the fan-out of facts.
- * This file lists the part of each context in this work.
+ * Lists the part of each context in work that concerns all of them: the removal of a student, a changed e-mail address, retention, and the
+ * fan-out of facts.
  */
 import type { Database, Transaction } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
@@ -74,9 +74,8 @@ import { retainWebhooks } from './webhooks/retention.ts';
 import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
 
 /**
- * Erases the data that a context stores about a student, in the transaction that removes the student. The caller has locked the student's
- * row.
- * @param student `email` is the address before the removal, and `addressKey` its keyed hash
+ * Erases a context's data about a student, in the transaction of the removal. The caller has locked the student's row.
+ * @param student `email` is the former address, and `addressKey` its keyed hash
  */
 export type EraseStudent = (
   tx: Transaction,
@@ -85,8 +84,8 @@ export type EraseStudent = (
 ) => Promise<void>;
 
 /**
- * Applies a student's new e-mail address to the context's rows, in the transaction that corrects the address. The caller has locked the
- * student's row.
+ * Writes a student's new e-mail address to the context's rows, in the transaction of the correction. The caller has locked the student's
+ * row.
  */
 export type ChangeEmail = (
   tx: Transaction,
@@ -98,18 +97,18 @@ export type ChangeEmail = (
  * Removes one batch of expired rows, or adds one batch of changes to stored counts. Repeated or simultaneous calls do no harm.
  */
 export interface RetentionJob {
-  /** @returns the number of changed rows of each kind, and whether more rows may be due now */
+  /** @returns the number of changed rows of each kind, and whether more may be due now */
   run: (
     deps: { db: Database; vault: Vault; storage: ObjectStore; readsScans?: boolean },
     now: Date,
   ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
-  /** Whether the job waits for an external service. Such jobs run after all other jobs. */
+  /** The job waits for an external service. Such jobs run last. */
   waitsForOthers?: true;
 }
 
 /**
- * Writes and commits the consequences of facts. If a relay dies before it removes the facts, a different relay passes the same facts again.
- * So a second call with the same facts must change nothing.
+ * Writes and commits the consequences of facts. If a relay dies before it removes the facts, another relay passes them again. So a second
+ * call must change nothing.
  * @returns the result of each fact
  * @throws the error of one of the facts. The error does not say which fact caused it, so the caller must then pass the facts one by one
  */
@@ -125,13 +124,9 @@ export interface ConsumerOptions extends FanOutOptions {
   waitSpeed?: number;
 }
 
-/**
- * A workflow that the relay must start. If the workflow is the run of a webhook delivery, the relay itself may make the first attempt
- * instead. The relay only starts any other workflow.
- */
+/** A workflow that the relay must start. For a webhook delivery, the relay may make the first attempt itself instead. */
 export type CausedWorkflow = DeliveryRun;
 
-/** The part of one context in this work. */
 export interface ContextParts {
   /**
    * The kinds of mail that the context requests. Each kind names the rows that such a mail is about, and decides whether the mail may still
@@ -143,9 +138,9 @@ export interface ContextParts {
    * counts.
    */
   mediaUses: MediaUseRules;
-  /** The function that erases the data about a student; null if the context stores no data about students. */
+  /** Null if the context stores no data about students. */
   eraseStudent: EraseStudent | null;
-  /** The function that applies a new e-mail address; null if the context stores no addresses. */
+  /** Null if the context stores no addresses. */
   changeEmail: ChangeEmail | null;
   retention: readonly RetentionJob[];
   factConsumers: readonly FactConsumer[];
@@ -166,10 +161,7 @@ const rollingUp = (name: string, rollUp: (db: Database, limit: number) => Promis
   },
 });
 
-/**
- * Contains an entry for every context. The entries are in the order in which a transaction locks the contexts' rows
- * (docs/explanation/architecture.md#locks).
- */
+/** Every context, in the order in which a transaction locks their rows (docs/explanation/architecture.md#locks). */
 export const contexts = {
   mail: {
     mails: {},
@@ -439,7 +431,7 @@ export const contexts = {
     ],
     factConsumers: [fanOutFacts],
   },
-  // A request takes the lock of kept answers last, so a removal takes it last, too.
+  // Requests lock kept answers last, so a removal does too.
   audit: {
     mails: {},
     mediaUses: {},
@@ -458,7 +450,6 @@ export const contexts = {
   },
 } as const satisfies Record<string, ContextParts>;
 
-/** The entries of all contexts, in lock order. */
 export const contextsInLockOrder: readonly ContextParts[] = Object.values(contexts);
 
 /** The rows that each kind of mail is about. */
@@ -474,7 +465,7 @@ export const mediaUses: AllMediaUseRules = answersOf<MediaUseKind, MediaUseRule>
 );
 
 /**
- * @returns a function that finds the only entry for a name
+ * @returns a function that finds the entry for a name
  * @throws Error if no context has an entry for a name, or if two contexts have an entry for the same name
  */
 export function answersOf<Name extends string, Answer>(

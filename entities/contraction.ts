@@ -9,7 +9,6 @@ export interface Contraction extends MigrationInterface {
   readonly needs: string;
 }
 
-/** @returns whether the migration removes a part of the schema */
 export function isContraction(migration: MigrationInterface): migration is Contraction {
   return 'needs' in migration;
 }

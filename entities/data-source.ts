@@ -45,7 +45,6 @@ export const withoutLimits = Object.keys(limitsOfTime)
  */
 export const migrationLockMs = 2_000;
 
-/** @returns the classes that the files of a folder in entities/ export */
 async function classesIn(folder: string): Promise<Class[]> {
   const files = (await readdir(path.join(import.meta.dirname, folder))).filter((file) => /\.(?:ts|js)$/.test(file));
   const modules = await Promise.all(
@@ -71,7 +70,6 @@ export interface DatabaseSettings {
    * session has its own connection there.
    */
   directUrl?: Secret | undefined;
-  /** The maximum number of connections of a process. */
   poolSize: number;
   /** The maximum time for which a statement waits for a free connection of the pool, or for an answer of Postgres. */
   connectWithinMs?: number;
@@ -85,7 +83,6 @@ export const directUrlOf = ({ directUrl, url }: Pick<DatabaseSettings, 'directUr
  * @param options.patient whether to use the direct address without timeouts. Migrations need this, because an index over millions of rows
  *   takes minutes without any traffic on the connection
  * @param options.reserved the number of connections of the pool that are reserved for work that writes records (ENG-18)
- * @param options.Pool replaces the driver's pool of connections
  * @returns a data source that is not yet connected: call `initialize()`
  */
 export function createDataSource(

@@ -33,7 +33,7 @@ describe('main', () => {
     );
   });
 
-  it('runs the given command. Without a configuration it reports all mistakes and exits with code 1', () => {
+  it('runs the given command, and exits with code 1 if the configuration has mistakes', () => {
     const { status, stdout, stderr } = run(['migrate']);
     expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
     const begin = 'Migration failed: The configuration has 6 mistake(s):\n  - DATABASE_URL is missing\n';

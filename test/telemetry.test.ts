@@ -10,7 +10,6 @@ import { projectDirectory } from '../dev/project.ts';
 
 const nowhere = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
 
-/** Runs a module in a process. @param script the code of the module. It may use `await`, and it ends by itself */
 async function run(script: string, env: Readonly<Record<string, string>> = {}) {
   const load = path.join(projectDirectory, 'platform/load.mjs');
   const args = ['--import', load, '--input-type=module', '--eval', script];
@@ -21,7 +20,6 @@ async function run(script: string, env: Readonly<Record<string, string>> = {}) {
   });
 }
 
-/** Loads modules in a process. @returns the names of the tracing packages that the process loaded */
 async function loadedBy(modules: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
   const script = `
     import { registerHooks } from 'node:module';
@@ -48,7 +46,7 @@ describe('telemetry', function () {
     expect(await loadedBy(['./telemetry.ts'], {})).to.deep.equal([]);
   });
 
-  it('loads, in API and worker, no OpenTelemetry package except the inactive one of the model client', async () => {
+  it('loads only the inactive OpenTelemetry package of the model client in API and worker', async () => {
     expect(await loadedBy(['./api/server.ts', './worker/main.ts'], {})).to.deep.equal(['@opentelemetry/api']);
   });
 

@@ -28,7 +28,7 @@ function zonedIn(text: string): string[] {
 }
 
 describe('time zones in statements', () => {
-  it('are never the time zone of a club or session, because local-time.ts computes all instants', () => {
+  it('are never the time zone of a club or session', () => {
     const files = globSync(searched, { cwd: projectDirectory }).filter(
       (file) => !exempt.some((place) => file.startsWith(place)),
     );

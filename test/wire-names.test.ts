@@ -113,7 +113,6 @@ const callsOf = (source: ts.SourceFile, name: string): string[] =>
       : [],
   );
 
-/** Returns the string values of all properties with this name. */
 const valuesOf = (source: ts.SourceFile, name: string): string[] =>
   nodesOf(source).flatMap((node) =>
     ts.isPropertyAssignment(node) && ts.isIdentifier(node.name) && node.name.text === name

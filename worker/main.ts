@@ -30,8 +30,6 @@ export interface RunningWorker {
 /**
  * Starts the worker.
  * @param config port 0 means any free port
- * @param env the environment variables. Tests set a failpoint in them
- * @param build the running build; undefined in a checkout
  */
 export async function startWorker(
   config: Config,

@@ -7,10 +7,9 @@ const activities = proxyActivities<Activities['beginDigests']>({
   retry: { maximumAttempts: 3 }, // enough, because the next run within a quarter of an hour begins the remaining digests
 });
 
-/** The maximum number of batches of one run, so that its history stays short. The next run continues the work. */
+/** Keeps the history of a run short. The next run continues the work. */
 const maxBatches = 200;
 
-/** @returns the number of digests that this run began */
 export async function beginDigests(): Promise<{ begun: number }> {
   let begun = 0;
   for (let batches = 1; ; batches++) {

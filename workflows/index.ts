@@ -92,7 +92,7 @@ export const automationRun = stepWorkflow<Activities['automationRun'], 'takeStep
   },
 );
 
-/** The gate of an automation. The workflow exists while the gate releases the runs that a pause had stopped. */
+/** Releases the runs of an automation after a pause, page by page. */
 export const automationGate = stepWorkflow<Activities['automationGate'], 'tendAutomationGate'>(
   'tendAutomationGate',
   { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres ends a statement after 30 s
@@ -109,8 +109,7 @@ export const mentorshipSession = stepWorkflow<Activities['mentorshipSession'], '
 );
 
 /**
- * The expiry of a video that the club's plan does not include: first a warning, and then the removal of the video. The outcome `kept` means
- * that the plan now includes the video.
+ * Removes a video that the club's plan does not include, after a warning. The outcome `kept` means that the plan now includes the video.
  */
 export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaExpiry'>(
   'lookAtMediaExpiry',
@@ -119,8 +118,8 @@ export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaE
 );
 
 /**
- * Completes a course for students without an action of theirs, for example because a lesson was withdrawn, or because their access begins.
- * Each step checks one page of students.
+ * Completes a course for students who did nothing themselves, for example after a lesson was withdrawn or when their access begins. Each
+ * step checks one page of students.
  */
 export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'judgeCompletions'>(
   'judgeCompletions',

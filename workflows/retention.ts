@@ -7,10 +7,9 @@ const { retain } = proxyActivities<Activities['retention']>({
   retry: { maximumAttempts: 3 }, // enough, because the next run starts within a minute
 });
 
-/** The maximum number of rounds of one run, so that its history stays short. The next run continues the work. */
+/** Keeps the history of a run short. The next run continues the work. */
 const maxRounds = 60;
 
-/** @returns the number of rounds, and the number of rows that the rounds changed */
 export async function retention(): Promise<{ rounds: number; rows: number }> {
   let rows = 0;
   for (let rounds = 1; ; rounds++) {

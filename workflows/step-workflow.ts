@@ -16,13 +16,10 @@ import { inAbout } from '../platform/core/time/durations.policy.ts';
 import type { FailedStep } from '../platform/engine/faults.ts';
 import type { PutOffStep } from '../platform/engine/put-off.ts';
 
-/** Asks a run to read its row again. The signal has no content, and no harm is done if it comes early, late, twice or never (ENG-1). */
+/** Asks a run to read its row again. The signal has no content, so it may come early, late, twice or never (ENG-1). */
 const lookAgain = defineSignal('lookAgain');
 
-/**
- * The result of a step: the outcome if the row has ended, otherwise the time of the next step (`at`, in Unix milliseconds). Without `at`,
- * the next step is due immediately.
- */
+/** `at` is the time of the next step, in Unix milliseconds. Without it, the next step is due immediately. */
 type Step = { done: true; outcome: unknown } | { done: false; at?: number };
 type Ended<S extends Step> = Extract<S, { done: true }>;
 type Waiting<S extends Step> = Extract<S, { done: false }>;
@@ -34,7 +31,6 @@ interface Words<S extends Step> {
   waitingFor: (waiting: Waiting<S>) => string;
   /** The "current details" in the Temporal UI during a long step. */
   during?: string;
-  /** The "current details" in the Temporal UI after the end of the run. */
   ended?: (ended: Ended<S>) => string;
 }
 
@@ -56,7 +52,6 @@ type StepOf<Activity> = Activity extends (rowId: string, now: number) => Promise
 
 /**
  * @param activity the name of the step in Temporal, which must not change while a workflow history contains it
- * @param options time limits with their reasons
  * @returns the workflow; its argument is the id of its row
  */
 export function stepWorkflow<Activities, Name extends keyof Activities & string>(
@@ -97,7 +92,7 @@ export async function repeat<S extends Step>(
       if (words.ended) setCurrentDetails(words.ended(ended));
       return ended.outcome;
     } else if (!next.done) await waitFor(next as Waiting<S>, words.waitingFor(next as Waiting<S>), () => signaled);
-    // The new run begins with a step, which also does the work for a signal that arrived in the old run.
+    // The new run begins with a step, so a signal of the old run is not lost.
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<(rowId: string) => Promise<unknown>>(rowId);
   }
 }

@@ -7,7 +7,6 @@ const { rescueOverdue, removeExpired } = proxyActivities<Activities['sweep']>({
   retry: { maximumAttempts: 3 }, // enough, because the next round starts within a minute
 });
 
-/** @returns the number of workflows that were signaled; 0 in normal operation */
 export async function sweep(): Promise<{ rescued: number }> {
   let rescued = 0;
   try {

@@ -1,7 +1,6 @@
 /**
- * Passes the trace that started or signaled a run on to the activities of the run, and to the run that continues it. The interceptor uses
- * no `await` and adds no command to the history. Therefore old histories can still be replayed, and signals are handled as early as without
- * the interceptor.
+ * Passes the trace of a start or a signal on to the activities of the run, and to the run that continues it. The interceptor uses no
+ * `await` and adds no command to the history. So old histories can still be replayed, and signals are handled as early as before.
  */
 import type { Headers, WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import { traceHeader } from '../platform/core/traces.policy.ts';

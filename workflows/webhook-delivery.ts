@@ -32,7 +32,7 @@ export async function webhookDelivery(deliveryId: string, local = false): Promis
   });
 }
 
-/** Names an attempt for operators. A manual attempt can have a number that is greater than the number of scheduled attempts. */
+/** A manual attempt may have a higher number than the last scheduled attempt. */
 function nameOf(attempt: number): string {
   return attempt > deliveryRules.attempts ? `attempt ${attempt}` : `attempt ${attempt} of ${deliveryRules.attempts}`;
 }

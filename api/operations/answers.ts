@@ -26,10 +26,13 @@ interface ListAnswer<T> {
 }
 
 /** One page of the messages of a conversation, with the same size limit as other pages. */
-export function messagesPage<Conversation extends { messages: unknown[] }>(
-  conversation: Conversation,
-  total: number,
-): { data: Conversation; total: number; shortened?: boolean } {
+export function messagesPage<Conversation extends { messages: unknown[] }>({
+  conversation,
+  total,
+}: {
+  conversation: Conversation;
+  total: number;
+}): { data: Conversation; total: number; shortened?: boolean } {
   const { rows, shortened } = fitRows(conversation.messages);
   return { data: { ...conversation, messages: [...rows] }, total, ...(shortened && { shortened }) };
 }

@@ -465,6 +465,10 @@ export interface paths {
         parameters: {};
         get: operations["listConversations"];
     };
+    "/v1/clubs/{clubId}/classroom/agents/{publicId}/conversations/{conversationId}": {
+        parameters: {};
+        get: operations["getConversationOfAgent"];
+    };
     "/v1/clubs/{clubId}/classroom/conversations/{conversationId}": {
         parameters: {};
         get: operations["getConversation"];
@@ -7564,6 +7568,31 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getConversationOfAgent: {
+        parameters: {
+            query?: {
+                page?: components["parameters"]["Page"];
+                page_size?: components["parameters"]["PageSize"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                publicId: components["parameters"]["AgentPublicId"];
+                conversationId: components["parameters"]["ConversationId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentConversationMessages"];
+                        total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };

@@ -17,10 +17,8 @@ export interface Dates {
 const noDates: Dates = { dueAt: null, closesAt: null };
 
 /**
- * Applies a student's extension. The extension moves only dates that the assignment has, and only to a later time. If the assignment's own
- * date is later than the extension, the own date applies. If the closing time would be before the moved deadline, the closing time moves to
- * the deadline.
- * @returns the dates that apply to the student
+ * Applies a student's extension. It moves only dates that the assignment has, and only to a later time. A closing time before the moved
+ * deadline moves to the deadline.
  */
 export function datesInForce(own: Dates, extension: Dates = noDates): Dates {
   const dueAt = own.dueAt && latest(own.dueAt, extension.dueAt);
@@ -37,9 +35,8 @@ export function isClosed({ closesAt }: Dates, now: Date): boolean {
 }
 
 /**
- * Compares the work with two deadlines: the deadline when the student first sent the work, and the deadline now. The work is late only if
- * the student first sent it after both deadlines. So late work becomes punctual if the deadline moves to a later time. Punctual work does
- * not become late if the deadline moves to an earlier time. Work that is sent exactly at the deadline is punctual.
+ * Work is late only if the student first sent it after both deadlines: the deadline at that time and the deadline now. So late work becomes
+ * punctual if the deadline moves to a later time, and punctual work stays punctual. Work that is sent exactly at the deadline is punctual.
  * @param first `sentAt` is the time at which the student first sent the work. `dueAt` is the deadline at that time
  * @param dueAt the current deadline of the student
  */

@@ -217,7 +217,7 @@ function requireSense({
     throw new DomainError('invalid_request', 'closes_at must not be before due_at.');
 }
 
-/** @param text a date-time, or undefined @throws DomainError invalid_request for a day that does not exist in its month */
+/** @throws DomainError invalid_request for a day that does not exist in its month */
 function dateOf(text: string | undefined, field: string): Date | null {
   return text === undefined || text === '' ? null : instantOf(text, field);
 }

@@ -8,7 +8,6 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { presentUsed } from '../media/uses/presentation.ts';
 import { setUses } from '../media/uses/uses.ts';
 
-/** The kinds of records that have library files in this context. */
 type Kind = 'assignment' | 'assignment_review';
 
 /**

@@ -15,9 +15,7 @@ import { datesInForce, type Dates } from './assignments.policy.ts';
 
 type ExtensionRecord = RecordOf<'AssignmentExtension'>;
 
-/**
- * The extensions of a removed student are deleted. So every extension in the table belongs to a student who still has an e-mail address.
- */
+/** The extensions of a removed student are deleted, so every extension has a student with an e-mail address. */
 const extensionColumns = columns(
   AssignmentExtension,
   ['studentId', 'dueAt', 'closesAt', 'createdAt', 'updatedAt'],

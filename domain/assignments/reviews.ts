@@ -12,7 +12,6 @@ import { attach } from './attachments.ts';
 import { findWaiting } from './sending.ts';
 import { isLateNow, readSubmission } from './submissions.ts';
 
-/** The submission to review, and the administrator who reviews it. */
 export interface Reviewing {
   clubId: Id;
   submissionId: Id;
@@ -20,8 +19,8 @@ export interface Reviewing {
 }
 
 /**
- * Approves an attempt finally, or requests changes, and mails the student. The review is refused if another administrator has already
- * reviewed the attempt, or if the student has sent a newer attempt. So no administrator approves unseen work.
+ * Approves an attempt finally, or requests changes, and mails the student. The review is refused if the attempt was already reviewed, or if
+ * the student has sent a newer attempt. So no administrator approves unseen work.
  * @throws DomainError not_found (also if a file does not exist), media_archived, invalid_request (changes are requested without a comment),
  *   submission_changed
  */

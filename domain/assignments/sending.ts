@@ -64,7 +64,7 @@ const assignmentColumns = columns(Assignment, ['id', 'dueAt', 'closesAt', 'takes
 );
 type OpenAssignment = RowOf<typeof assignmentColumns>;
 
-/** Takes a shared lock on the course, so that no transaction changes or deletes the assignment. @throws DomainError not_found */
+/** The shared lock on the course keeps the assignment from being changed or deleted. @throws DomainError not_found */
 async function lockVisible(tx: Transaction, reader: Reader, assignmentId: Id, now: Date): Promise<OpenAssignment> {
   const lesson = await tx.one<{ publicId: string }>(sql`SELECT lesson.public_id AS "publicId"
       FROM assignments assignment JOIN lessons lesson ON lesson.id = assignment.lesson_id
@@ -88,7 +88,7 @@ function requireAccepted({ takesText, maxFiles }: OpenAssignment, { text, file_i
     throw new DomainError('invalid_request', `file_ids: the assignment accepts at most ${maxFiles} files.`);
 }
 
-/** @returns the row of the new attempt @throws DomainError submission_state */
+/** @throws DomainError submission_state */
 async function recordSending(
   tx: Transaction,
   { clubId, id: studentId }: Reader,
@@ -128,8 +128,8 @@ async function attachFiles(tx: Transaction, reader: Reader, attemptId: Id, fileI
 }
 
 /**
- * Withdraws the last attempt while it waits for its review. The submission then shows its earlier attempt, for which changes were
- * requested. If there is no earlier attempt, the submission is deleted. The number of the withdrawn attempt is not used again.
+ * Withdraws the last attempt while it waits for its review. The submission then shows the attempt before it, or is deleted if there is
+ * none. The number of the withdrawn attempt is not used again.
  * @returns the submission, if it still exists
  * @throws DomainError not_found, submission_changed
  */

@@ -23,7 +23,7 @@ import { presentDates } from './assignments.ts';
 import { datesInForce, isLate } from './assignments.policy.ts';
 import { presentAttached } from './attachments.ts';
 
-/** A submission with its lesson, its course and its dates. The submissions of a deleted assignment or a removed lesson are included. */
+/** Includes the submissions of deleted assignments and removed lessons. */
 const submissionColumns = columns(
   AssignmentSubmission,
   {
@@ -99,17 +99,14 @@ const listOfStatus = {
   changes_requested: 'submissions_changes_requested',
 } as const satisfies Record<SubmissionStatus, string>;
 
-/**
- * Reads the numbers from tallies, which are stored counts. The function does not count rows, because a club can have any number of
- * submissions.
- */
+/** Reads the numbers from tallies, because a club can have any number of submissions. */
 async function countOfClub(db: Queries, clubId: Id): Promise<Counts> {
   const count = await countEach(db, clubId, { lists: Object.values(listOfStatus), subjectIds: [noClub] });
   const of = (status: SubmissionStatus) => count({ list: listOfStatus[status], subjectId: noClub, marked: false });
   return { submitted: of('submitted'), approved: of('approved'), changes_requested: of('changes_requested') };
 }
 
-/** A student has few submissions, so the query counts their rows and needs no stored total. */
+/** A student has few submissions, so they are counted without a stored total. */
 async function countOfStudent(db: Queries, clubId: Id, studentId: Id): Promise<Counts> {
   const rows = await db.rows<{ status: SubmissionStatus; count: number }>(sql`
     SELECT status, count(*)::int AS count FROM assignment_submissions
@@ -129,10 +126,7 @@ export async function readSubmission(
   return { ...(await presentWhole(db, storage, row)), student: presentStudent(row) };
 }
 
-/**
- * @returns a page of the student's own submissions. The submission that was sent last stands first. The page includes submissions to
- * lessons that the student can no longer open
- */
+/** @returns a page of the student's own submissions, the last sent first, also for lessons that the student can no longer open */
 export async function listOwnSubmissions(
   db: Queries,
   reader: Reader,
@@ -185,10 +179,7 @@ const extensionOf = (row: { extendedDueAt: Date | null; extendedClosesAt: Date |
   closesAt: row.extendedClosesAt,
 });
 
-/**
- * @returns whether the work is late. For approved work, the function returns the value that the approval recorded. Otherwise it computes
- * the value from the current dates
- */
+/** For approved work, this is the value that the approval recorded. Otherwise it follows from the current dates. */
 function lateOf(row: SubmissionRow): boolean {
   const { dueAt } = datesInForce(row, extensionOf(row));
   return row.lateAtApproval ?? isLate({ sentAt: row.firstSubmittedAt, dueAt: row.firstDueAt }, dueAt);

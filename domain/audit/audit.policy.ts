@@ -6,7 +6,6 @@ const day = 86_400_000;
 export const auditRules = {
   /** The time for which an entry is kept. The trigger of the table has the same time. */
   retentionMs: 400 * day,
-  /** The maximum number of entries in an export. */
   perExport: 10_000,
 } as const;
 

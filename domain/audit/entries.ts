@@ -75,7 +75,6 @@ export async function exportEntries(db: Queries, clubId: Id, filter: AuditFilter
   return Buffer.from([csvHeader, ...rows.map(csvLine)].map((line) => `${line}\r\n`).join(''));
 }
 
-/** The maximum number of entries in a batch. */
 const entriesPerBatch = 1_000;
 
 /** Deletes a batch of entries that are older than 400 days, also by the clock of Postgres. */

@@ -1,6 +1,6 @@
 /**
- * Evaluates the rules of an automation for one run. The query returns the answer of each rule separately, because the record of the run
- * shows each answer.
+ * Evaluates the rules of an automation for one run. The query returns one answer for each rule, because the record of the run shows them
+ * all.
  */
 import type { AccessKind } from '../../entities/automations/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -22,16 +22,15 @@ export interface Question {
 export interface Answers {
   exitWhen: boolean[];
   condition: boolean[];
-  /** Whether the student has the access for which the run was started. Null if `access` of the question is absent. */
+  /** Whether the student has the access for which the run was started. Null if `access` is absent. */
   open: boolean | null;
   /** The next time at which the student's access begins or ends because of its dates. */
   nextChange: Date | null;
 }
 
 /**
- * @param world a `WITH …` clause. Its expressions have the names of the real tables, so the query reads the expressions instead of the
- *   tables
- * @returns all answers, which come from the same snapshot of the database
+ * @param world a `WITH …` clause that replaces the real tables by expressions of the same names
+ * @returns all answers, from one snapshot of the database
  */
 export async function answer(db: Queries, question: Question, now: Date, world: Sql = raw('')): Promise<Answers> {
   const { runId, studentId, exitWhen, condition, access, watchesAccess } = question;
@@ -51,8 +50,8 @@ export async function answer(db: Queries, question: Question, now: Date, world: 
 }
 
 /**
- * Whether the student has the access for which the run was started. The trigger named a delivery, a course, or a product with its
- * deliveries. If the trigger named none of these, any access of the student counts.
+ * Whether the student has the access for which the run was started: a delivery, a course, or a product with its deliveries. If the trigger
+ * named none of these, any access counts.
  */
 function isOpen(studentId: Id, { kind, id }: { kind: AccessKind | null; id: Id | null }, now: Date): Sql {
   const which = {

@@ -1,6 +1,6 @@
 /**
- * Checks the limits of a draft when the draft is saved (AUTO-7). A draft with any other fault can be saved. Such a fault is a problem that
- * is reported before the publication. The functions are pure.
+ * Checks the limits of a draft when it is saved (AUTO-7). Any other fault does not prevent saving, but is reported as a problem before the
+ * publication. The functions are pure.
  */
 import { conditionRules } from '../conditions/bounds.policy.ts';
 import { branches, triggerLists, type Definition, type Step, type Wait } from './versions/definition.policy.ts';

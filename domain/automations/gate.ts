@@ -12,7 +12,7 @@ import { runSubject, wakeAtPace } from '../watches/watches.ts';
 export type GateStep = { done: true; outcome: AutomationStatus } | { done: false; at: number; released: number };
 
 const largestPage = 64;
-/** The pause between two pages, so that an administrator can see the effects of one page before the next page starts. */
+/** Lets an administrator see the effects of one page before the next page starts. */
 const betweenPagesMs = 1_000;
 
 /** @param now Unix milliseconds */
@@ -23,8 +23,7 @@ export async function tendAutomationGate({ db }: { db: Database }, automationId:
       SELECT status, gate_page AS page, gate_looks_at AS "looksAt" FROM automations WHERE id = ${automationId} FOR NO KEY UPDATE`);
     if (!gate || gate.looksAt === null) return { done: true, outcome: gate?.status ?? 'archived' };
     if (gate.looksAt > at) return { done: false, at: gate.looksAt.getTime(), released: 0 };
-    // If the automation is archived, this step also wakes runs that wait for a later time. Otherwise it wakes only the runs that the pause
-    // has stopped.
+    // An archived automation also wakes runs that wait for a later time. Otherwise only the runs that the pause has stopped are woken.
     const which =
       gate.status === 'archived' ? sql`(parked_at IS NOT NULL OR looks_at > ${at})` : raw('parked_at IS NOT NULL');
     const runs = await tx.rows<Subject<'automationRun'>>(sql`

@@ -1,6 +1,6 @@
 /**
- * Decides what a run does next, from the current values in its row (AUTO-10). The functions are pure: they get values that were read from
- * Postgres, and return a decision. Runs, dry runs and the model in tests all use them.
+ * Decides what a run does next (AUTO-10). The functions are pure: they get values that were read from Postgres, and return a decision.
+ * Runs, dry runs and the model in tests all use them.
  */
 import type { AutomationStatus, ExitReason } from '../../entities/automations/values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
@@ -9,14 +9,11 @@ import type { Condition, Rule } from '../conditions/conditions.ts';
 import { minutesOf } from './bounds.policy.ts';
 import { firstOf, stepKinds, type Definition, type PlacedStep, type Step } from './versions/definition.policy.ts';
 
-/** The values on which the decision depends. */
 export interface Seen {
   automation: AutomationStatus;
   /** Whether `exit_when` is true. False if the automation has no `exit_when`. */
   exits: boolean;
-  /**
-   * Whether the student has lost the access for which the run was started. True only if the automation ends its runs in this case.
-   */
+  /** Whether the student has lost the access for which the run was started. True only if the automation ends its runs in this case. */
   accessLost: boolean;
   /** Whether the condition of the step is true. False if the step has no condition. */
   holds: boolean;
@@ -30,15 +27,15 @@ export type Decision =
   /** The automation is paused, so the run does nothing. */
   | { kind: 'hold' }
   | { kind: 'wait'; until: Date }
-  /** The step is complete. `to` is the next step; null at the end. */
+  /** The step is complete. `to` is the next step, or null at the end. */
   | { kind: 'pass'; outcome: 'then' | 'else' | 'time_over'; to: string | null }
   /** The step has an effect, such as a tag, which must happen before the run continues at `to`. */
   | { kind: 'act'; to: string | null }
   | { kind: 'fail'; code: 'unknown_step_kind' };
 
 /**
- * Decides what the run does now, with checks in a fixed order. It first checks the reasons that end a run, then the condition of the step,
- * and last the deadline. The runs of a paused automation do nothing. The runs of an archived automation end.
+ * Decides what the run does now: first come the reasons that end a run, then the condition of the step, then the deadline. The runs of a
+ * paused automation do nothing, and the runs of an archived automation end.
  */
 export function decide(placed: PlacedStep, facts: Seen): Decision {
   const { step, following } = placed;
@@ -89,17 +86,17 @@ export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): D
 }
 
 /**
- * Whether a run that enters this step can wait immediately, without a further evaluation. The reasons to exit were checked just before the
- * run entered the step. A step with a condition or an effect must be evaluated first.
+ * Whether a run that enters this step can wait immediately, because the reasons to exit were checked just before. A step with a condition
+ * or an effect must be evaluated first.
  */
 export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
   kind === 'wait' && wait !== undefined && wait.kind !== 'until_condition';
 
-/** @returns the time at which a waiting run is evaluated again: the end of the wait, or an earlier time at which access begins or ends */
+/** @returns when a waiting run is evaluated again: at the end of the wait, or earlier when access begins or ends */
 export const nextLook = ({ access }: Pick<Watch, 'access'>, until: Date, nextChange: Date | null): Date =>
   access && nextChange !== null && nextChange < until ? nextChange : until;
 
-/** @returns the condition that must be evaluated while the run is at this step. Conditions of other steps are not evaluated */
+/** @returns the condition to evaluate while the run is at this step */
 export const asksCondition = ({ step }: PlacedStep): Condition | undefined =>
   step.kind === 'condition' || (step.kind === 'wait' && step.wait?.kind === 'until_condition')
     ? step.condition

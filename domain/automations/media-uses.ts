@@ -6,8 +6,8 @@ import type { MediaUseRules } from '../media/use-rules.ts';
 import { endUsesOf } from '../media/uses/uses.ts';
 
 /**
- * An SQL condition on `automation_versions version` and `automations automation`. It is true if the version has active runs or can get new
- * runs. The uses of any other version remain stored until the next publication, but no list shows them.
+ * An SQL condition: the version has active runs or can get new ones. Uses of other versions stay until the next publication, but no list
+ * shows them.
  */
 const liveVersion = sql`(automation.published_id = version.id AND automation.status IN ('active', 'paused')
   OR EXISTS (SELECT FROM automation_runs run WHERE run.version_id = version.id AND run.status = 'active'))`;

@@ -25,9 +25,9 @@ type RunRecord = RecordOf<'AutomationRun'>;
 export interface RunFilter extends PageRequest {
   status?: RunStatus;
   student_id?: Id;
-  /** If present, only active runs at this step are listed. */
+  /** Lists only active runs at this step. */
   step_id?: string;
-  /** The number of a version. If present, only runs of this version are listed. */
+  /** Lists only runs of the version with this number. */
   version?: number;
 }
 
@@ -58,7 +58,7 @@ export async function listRuns(db: Queries, clubId: Id, automationId: Id, filter
   };
 }
 
-/** The total of a filtered list is exact up to this number of runs. The counts of steps are always exact. */
+/** Up to this number of runs, the total of a filtered list is exact. The counts of steps are always exact. */
 const mostCountedAtStep = 1_000;
 
 async function countAtStep(db: Queries, where: Sql, { page, page_size: size }: PageRequest): Promise<number> {

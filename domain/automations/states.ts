@@ -57,7 +57,6 @@ async function change(
   });
 }
 
-/** Writes the new status of the automation. The caller holds the lock of its row. */
 async function move(
   tx: Transaction,
   { id, clubId }: AutomationRow,

@@ -1,6 +1,6 @@
 /**
- * Counts the runs of an automation, and the runs at each step. The counts are exact. Even with very many runs, a count reads only a few
- * rows (ADR 10, ADR 11).
+ * Counts the runs of an automation, in total and at each step. The counts are exact, and read only a few rows even with very many runs (ADR
+ * 10, ADR 11).
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
@@ -45,7 +45,7 @@ export async function countSteps(db: Queries, versionId: Id): Promise<StepCount[
      GROUP BY 1`);
 }
 
-/** Adds at most `limit` rows of `automation_step_changes` to the stored counts of steps, in any order. @returns the number of changes */
+/** Adds at most `limit` rows of `automation_step_changes` to the stored counts of steps, in any order. */
 export async function rollUpSteps(db: Database, limit: number): Promise<number> {
   return db.transaction(async (tx) => {
     const result = await tx.one<{ changes: number }>(sql`

@@ -2,10 +2,10 @@
 import type { Step } from './versions/definition.policy.ts';
 import { deadlineOf } from './interpreter.policy.ts';
 
-/** The settings that decide the end of a wait, together with the values in the step. */
+/** The settings that decide the end of a wait, besides the step. */
 export interface WaitClock {
   timeZone: string;
-  /** The factor by which waits are shortened (`AUTOMATION_WAIT_SPEED`). If absent, the factor is 1, as in production. */
+  /** The factor by which waits are shortened (`AUTOMATION_WAIT_SPEED`); 1 if absent, as in production. */
   waitSpeed?: number | undefined;
 }
 

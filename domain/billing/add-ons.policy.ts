@@ -4,18 +4,15 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The wait after each attempt, in milliseconds. After the last value of the list, every further wait has this value. */
+/** The wait after each attempt, in milliseconds. The last value also applies to all later attempts. */
 const waits = [5 * second, 30 * second, 2 * minute, 10 * minute, 30 * minute, hour] as const;
 
-/**
- * The lease of an attempt, in seconds. An attempt makes at most three calls to the processor (10 s each), so the lease is longer than an
- * attempt.
- */
+/** An attempt makes at most three calls to the processor (10 s each), so the lease is longer than an attempt. */
 export const addOnLeaseSeconds = 60;
 
 /**
- * After this time the service requests no new charge. It only searches for a charge that an earlier request has made. The processor stores
- * an idempotency key for at least 24 hours. After that, a request with the same key would cause a second charge.
+ * After this time no new charge is requested, and only an earlier charge is searched. The processor stores an idempotency key for at least
+ * 24 hours; later, a request with this key would charge a second time.
  */
 export const chargesUntilMs = 23 * hour;
 

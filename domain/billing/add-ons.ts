@@ -28,8 +28,8 @@ const paymentFailed = () =>
   new DomainError('payment_failed', 'The payment was declined. The allowance has not changed.');
 
 /**
- * Buys an add-on. The charge happens immediately. If the processor does not report the outcome, the add-on stays pending, and its workflow
- * settles the purchase.
+ * Buys an add-on and charges it immediately. If the processor reports no outcome, the add-on stays pending, and its workflow settles the
+ * purchase.
  * @returns the add-on, active or pending
  * @throws DomainError not_configured, payment_failed, add_on_exists
  */
@@ -81,7 +81,7 @@ const addOnColumns = columns(AddOn, [
 ]);
 type AddOnRow = RowOf<typeof addOnColumns>;
 
-/** @throws DomainError add_on_exists if the id belongs to another purchase or to a purchase of another club */
+/** @throws DomainError add_on_exists if the id belongs to another purchase */
 async function findPurchase(db: Queries, clubId: Id, { id, kind, quantity }: Purchase): Promise<AddOnRecord> {
   const row = await db.one<AddOnRow>(sql`SELECT ${addOnColumns} FROM add_ons WHERE id = ${id}`);
   if (!row || row.clubId !== clubId || row.kind !== kind || row.quantity !== quantity)

@@ -35,20 +35,15 @@ export async function requireFeature(
     : new DomainError('feature_not_in_plan', `The club's plan does not include ${feature.replaceAll('_', ' ')}.`);
 }
 
-/**
- * The seats that a transaction has reserved for students. No other transaction of the club can reserve seats until this transaction ends.
- */
+/** The seats that a transaction has reserved. No other transaction of the club can reserve seats until it ends. */
 export interface LockedSeats {
-  /**
-   * The number of students beyond the plan's allowance after the reserved seats are used. This number is recorded when the students are
-   * added.
-   */
+  /** The number of students beyond the plan's allowance. It is recorded when the students are added. */
   excess: number;
 }
 
 /**
- * Locks the club's count of students until the transaction ends. A transaction must take this lock before it locks any student
- * (docs/explanation/architecture.md#locks). So a transaction that has already locked a student must not call this function.
+ * Locks the club's count of students until the transaction ends. Call it before the transaction locks any student
+ * (docs/explanation/architecture.md#locks).
  */
 export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`INSERT INTO club_student_counts AS counted (club_id, students) VALUES (${clubId}, 0)
@@ -56,8 +51,8 @@ export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<voi
 }
 
 /**
- * Locks the club's count of students to reserve seats for new students. If two requests want the last seat, one request waits. The function
- * takes the same time for any number of students. Call it before the transaction locks any student.
+ * Reserves seats for new students by a lock on the club's count, so that two requests cannot both get the last seat. It takes the same time
+ * for any number of students. Call it before the transaction locks any student.
  * @throws DomainError limit_reached if no seat is free and the plan does not bill overage
  */
 export async function lockSeats(
@@ -95,7 +90,7 @@ export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee)
   if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noSeatLeft(addressee);
 }
 
-/** @returns the number of students beyond the allowance, or `refused` if the plan does not bill students beyond it */
+/** @returns the number of students beyond the allowance, or `refused` if the plan does not bill them */
 function excessOf(of: Terms & { students: number; more: number }): number | 'refused' {
   const { limit, overage } = limitOf(of, 'students');
   const excess = Math.max(0, of.students + of.more - limit);

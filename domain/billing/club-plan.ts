@@ -33,10 +33,7 @@ interface PlanRow {
   bought: Partial<Record<AddOnKind, number>> | null;
 }
 
-/**
- * Returns an SQL condition that is true if the add-on in the row `add_on` is active and valid now. An add-on for the AI budget is valid
- * only in the month in which it was paid.
- */
+/** An add-on for the AI budget counts only in the month in which it was paid. */
 const inForce = (month: LocalMonth) =>
   sql`add_on.status = 'active' AND (add_on.kind <> 'ai_budget' OR ${isIn(month, sql`add_on.settled_at`)})`;
 

@@ -2,7 +2,6 @@
 import type { PlanName, PlanStatus } from '../../entities/billing/values.ts';
 import { planAfterCancellation, plans } from './plans.policy.ts';
 
-/** The data of an event that decides a club's plan. */
 export interface PlanEvent {
   /** The processor's id of the event. */
   id: string;
@@ -11,7 +10,6 @@ export interface PlanEvent {
   created: Date;
   customerId: string | null;
   subscriptionId: string | null;
-  /** The plan that the event states. Null if the event states no plan. */
   plan: PlanName | null;
   status: PlanStatus | null;
   currentPeriodEnd: Date | null;
@@ -24,7 +22,7 @@ export interface ReadEvent extends PlanEvent {
   priceUnknown: boolean;
 }
 
-/** @returns the plan of a price, which follows from the price's lookup key or from the configuration */
+/** Finds the plan of a price, by the price's lookup key or by the configuration. */
 export type PlanOfPrice = (price: { id: string | null; lookupKey: string | null }) => PlanName | undefined;
 
 /** @param pricePlans texts such as `<id of a price>=<plan>`. A price whose lookup key is the name of a plan needs no such text */
@@ -79,8 +77,7 @@ function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says
   const items: unknown[] = Array.isArray(data) ? data : [];
   const planOf = (one: unknown) =>
     planOfPrice({ id: textAt(one, 'price', 'id'), lookupKey: textAt(one, 'price', 'lookup_key') });
-  // A subscription has an item for the plan, and may have items for other things, such as overage. The prices of other items belong to no
-  // plan.
+  // A subscription may also have items for other things, such as overage. Their prices belong to no plan.
   const item = items.find((one) => planOf(one) !== undefined) ?? items[0];
   const plan = planOf(item);
   return {
@@ -88,7 +85,7 @@ function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says
     subscriptionId: textAt(subscription, 'id'),
     namedClub: textAt(subscription, 'metadata', 'club_id'),
     ...(status !== null && { plan: plan ?? null, status }),
-    // Since version 2025-03-31 of the processor's API, the item has this field. In earlier versions, the subscription has this field.
+    // The item has this field since version 2025-03-31 of the processor's API. Before, the subscription had it.
     currentPeriodEnd: timeAt(item, 'current_period_end') ?? timeAt(subscription, 'current_period_end'),
     priceUnknown: status !== null && status !== 'canceled' && plan === undefined,
   };
@@ -98,7 +95,7 @@ function readInvoice(invoice: unknown): Says {
   const about = at(invoice, 'parent', 'subscription_details');
   return {
     customerId: idAt(invoice, 'customer'),
-    // Since version 2025-03-31 of the processor's API, `parent` has this field. In earlier versions, the invoice has this field.
+    // `parent` has this field since version 2025-03-31 of the processor's API. Before, the invoice had it.
     subscriptionId: idAt(about, 'subscription') ?? idAt(invoice, 'subscription'),
     namedClub: textAt(about, 'metadata', 'club_id'),
   };
@@ -135,10 +132,9 @@ export interface PlanState {
 }
 
 /**
- * Derives a club's plan from the events of its subscriptions. The result depends on the events and on their own times, never on the order
- * of arrival. The newest subscription that has not ended decides the plan. If all subscriptions have ended, the newest subscription
- * decides.
- * @param openingPlan the plan that the club has if it has no subscription
+ * Derives a club's plan from the events of its subscriptions, by the events' own times and not by the order of arrival. The newest
+ * subscription that has not ended decides the plan. If all have ended, the newest decides.
+ * @param openingPlan the plan of a club without a subscription
  */
 export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName): PlanState {
   const ordered = events.toSorted(inTheirOrder);
@@ -161,7 +157,7 @@ export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName)
   );
 }
 
-/** @param events the events of one subscription, in their order @returns undefined if no event states a plan */
+/** @param events the events of one subscription, in their order */
 function stateOfSubscription(events: readonly PlanEvent[]): PlanState | undefined {
   const last = <Field extends keyof PlanEvent>(field: Field) =>
     events.findLast((event) => event[field] !== null)?.[field] ?? null;
@@ -185,7 +181,6 @@ function inTheirOrder(a: PlanEvent, b: PlanEvent): number {
   return a.created.getTime() - b.created.getTime() || rankOf(a) - rankOf(b) || (a.id < b.id ? -1 : 1);
 }
 
-/** Reads the value at a path in any JSON value. */
 function at(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (inner, key) =>

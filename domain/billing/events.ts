@@ -10,15 +10,12 @@ import { recordPresentOverages } from './overages.ts';
 import { plans } from './plans.policy.ts';
 import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
 
-/**
- * Records an event and updates the club's plan. An event that was recorded before changes nothing.
- * @returns the outcome, or undefined if the event was recorded before
- */
+/** Records an event and updates the club's plan. An event that was recorded before changes nothing. */
 export async function receiveEvent(db: Database, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
   return db.transaction(async (tx) => {
     if (event.customerId === null || !saysSomething(event)) return recordOnce(tx, event, null, 'ignored', now);
-    // The events of one customer are processed one after another. So the event that names the club finds all earlier events of the customer
-    // that were stored without a club.
+    // The events of one customer are processed one after another. So the event that names the club finds all earlier events that were
+    // stored without a club.
     await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('billing customer ' || ${event.customerId}, 0))`);
     if (event.priceUnknown) return recordOnce(tx, event, await clubOf(tx, event), 'unknown_price', now);
     const customerClub = await clubOfCustomer(tx, event.customerId);
@@ -78,10 +75,7 @@ async function clubOfCustomer(tx: Transaction, customerId: string | null): Promi
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/**
- * Returns the club that the event names, if the club exists. An event of a different environment names a club that does not exist in this
- * database.
- */
+/** An event of another environment may name a club that does not exist in this database. */
 async function clubNamed(tx: Transaction, { namedClub }: ReadEvent): Promise<Id | undefined> {
   if (namedClub === null || !uuid.test(namedClub)) return undefined;
   const club = await tx.one<{ id: Id }>(sql`SELECT id FROM clubs WHERE id = ${namedClub}`);

@@ -7,7 +7,6 @@ import { receiveEvent } from './events.ts';
 import type { EventOutcome } from '../../entities/billing/values.ts';
 import { readEvent, type PlanOfPrice } from './events.policy.ts';
 
-/** The dependencies of the function that receives the payment processor's notices. */
 export interface BillingEventDeps {
   db: Database;
   /** The secret that signs notices. Undefined if the operator has not configured a processor. */
@@ -17,11 +16,11 @@ export interface BillingEventDeps {
   onEvent: (event: { id: string; type: string; outcome: EventOutcome | 'repeated' }) => void;
 }
 
-/** The highest age of a notice, in seconds, so that an intercepted notice cannot be replayed later. */
+/** In seconds. An intercepted notice must not be replayed later. */
 const toleranceSeconds = 300;
 
 /**
- * Verifies and records a notice. The function parses the bytes only after it has verified their signature.
+ * Verifies and records a notice. The bytes are parsed only after their signature is verified.
  * @throws DomainError not_configured, signature_invalid, malformed_request (the notice is signed, but is not an event)
  */
 export async function receiveBillingEvent(

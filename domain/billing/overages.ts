@@ -11,8 +11,8 @@ import { readClubMonth } from './club-month.ts';
 import { limitOf, termsOf, type Terms } from './terms.ts';
 
 /**
- * Records how far a club exceeds an allowance. The highest excess of each month, in the club's time zone, counts. The function also stores
- * the end of the month, because the excess may continue in the next month ({@link turnMonths}).
+ * Records how far a club exceeds an allowance. The highest excess of each month counts, in the club's time zone. Also stores the end of the
+ * month, because the excess may continue ({@link turnMonths}).
  * @param excess the excess in the resource's unit; 0 records nothing
  */
 export async function recordOverage(
@@ -33,8 +33,8 @@ export async function recordOverage(
 }
 
 /**
- * Records a club's current excess of every allowance when a new plan or a new month begins. The function does not lock the counts of
- * students and files.
+ * Records a club's current excess of every allowance when a new plan or a new month begins. It does not lock the counts of students and
+ * files.
  */
 export async function recordPresentOverages(tx: Transaction, clubId: Id, now: Date): Promise<void> {
   const students = await tx.one<Terms & { used: string }>(sql`
@@ -56,8 +56,8 @@ export async function recordPresentOverages(tx: Transaction, clubId: Id, now: Da
 const turnsPerRound = 200;
 
 /**
- * Begins a new month for clubs that exceeded an allowance in the last month. The remaining excess is recorded for the new month. If no
- * worker ran for some months, each of these months gets its record. Repeated or simultaneous calls do no harm.
+ * Begins a new month for clubs that exceeded an allowance, and records the remaining excess. If no worker ran for some months, each of them
+ * gets its record. Repeated or simultaneous calls do no harm.
  */
 export async function turnMonths(db: Database, now: Date): Promise<{ turned: number; more: boolean }> {
   const due = await db.rows<Pick<OverageTurn, 'clubId'>>(sql`

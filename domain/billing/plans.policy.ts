@@ -17,7 +17,6 @@ export const features = [
 export type Feature = (typeof features)[number];
 
 export interface Allowance {
-  /** The amount in the resource's unit. */
   included: number;
   /** Whether use beyond the allowance is billed, or refused with `limit_reached`. */
   overage: 'billed' | 'refused';
@@ -68,7 +67,7 @@ export const plans = {
   },
 } as const satisfies Record<PlanName, Plan>;
 
-/** The plan of a club whose subscription was canceled. Existing data beyond this plan's allowances remains, but nothing can be added. */
+/** The plan after a cancellation. Existing data beyond its allowances stays, but nothing can be added. */
 export const planAfterCancellation: PlanName = 'starter';
 
 /** The add-ons, which are sold in packages. Prices are in the smallest unit of the currency. */

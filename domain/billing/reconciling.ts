@@ -1,6 +1,6 @@
 /**
- * Finds charges of add-ons that the payment processor knows but the database has lost. This can happen after a failover to a replica that
- * was behind (BILL-6).
+ * Finds charges of add-ons that the payment processor knows but the database has lost, after a failover to a replica that was behind
+ * (BILL-6).
  */
 import { addOnKinds } from '../../entities/billing/values.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
@@ -11,10 +11,8 @@ import { addOns } from './plans.policy.ts';
 import type { AddOnDeps } from './settling.ts';
 
 /**
- * Finds each payment since the given time that has no row in `add_ons`. For such a payment the function creates the row again, with the id
- * that the payment contains. The workflow of this row then finds the payment and settles the purchase. A second call changes nothing,
- * because existing rows do not change.
- * @returns the ids of the restored purchases
+ * Creates the missing row of `add_ons` for each payment since the given time, with the id that the payment contains. The workflow of the
+ * row then finds the payment and settles the purchase. A second call changes nothing.
  * @throws Error without a processor
  */
 export async function reconcileCharges({ db, processor }: AddOnDeps, since: Date, now: Date): Promise<string[]> {

@@ -1,6 +1,6 @@
 /**
- * The step of an add-on's workflow: it claims the add-on, charges the club and records the outcome (ENG-2). The club is charged only once
- * and gets its add-on, even if the step runs several times or a process dies during the step.
+ * The step of an add-on's workflow: it claims the add-on, charges the club and records the outcome (ENG-2). The club is charged once, even
+ * if the step runs several times or a process dies.
  */
 import type { Queries, Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
@@ -14,13 +14,12 @@ import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payme
 
 export interface AddOnDeps {
   db: Database;
-  /** The client of the payment processor. Undefined if the operator has not configured a processor. Pending add-ons then wait. */
+  /** Undefined without a configured payment processor. Pending add-ons then wait. */
   processor: PaymentProcessor | undefined;
 }
 
 export type AddOnStep = { done: true; outcome: AddOnStatus } | { done: false; at: number; attempt: number };
 
-/** The values of an add-on that a claim returns. */
 export interface ClaimedAddOn extends Claim {
   clubId: Id;
   /** The number of attempts, including the current attempt. */
@@ -35,7 +34,6 @@ export interface ClaimedAddOn extends Claim {
   createdAt: Date;
 }
 
-/** The columns of `add_ons` that the claim statement returns. */
 export const claimColumns = columns(AddOn, [
   'id',
   'clubId',
@@ -69,9 +67,8 @@ export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOn
 }
 
 /**
- * Charges a claimed add-on, and records the outcome.
- * @param wakeAfter whether to wake the add-on's workflow if the add-on stays pending. The workflow itself passes false, because it
- * continues by itself. All other callers pass true
+ * @param wakeAfter whether to wake the add-on's workflow if the add-on stays pending; the workflow itself passes false, because it goes on
+ * by itself
  */
 export async function chargeClaimed(
   deps: AddOnDeps,
@@ -103,18 +100,15 @@ async function chargeOnce({ db, processor }: AddOnDeps, claimed: ClaimedAddOn, n
   }
 }
 
-/**
- * Saves the payment method before the first charge, because a repeated request with the same idempotency key must be identical.
- * @returns false if this worker has lost its claim
- */
+/** Saves the payment method before the first charge, because a repeated request with the same idempotency key must be identical. */
 async function savePaymentMethod(db: Queries, { id, fence }: ClaimedAddOn, paymentMethodId: string): Promise<boolean> {
   const { affected } = await db.manager.update(AddOn, { id, fence, status: 'pending' }, { paymentMethodId });
   return affected !== 0;
 }
 
 /**
- * Records the outcome of a charge. If this call has lost its lease, nothing is recorded, and the add-on's workflow continues the work. If
- * the outcome is unknown and `wakeAfter` is true, the function wakes this workflow, even if the lease is lost.
+ * Records the outcome of a charge, unless the lease is lost. If the outcome is unknown and `wakeAfter` is true, the workflow is woken in
+ * any case.
  */
 async function record(
   tx: Transaction,

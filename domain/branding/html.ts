@@ -3,7 +3,6 @@ import { escapeHtml } from '../../platform/core/text/text.policy.ts';
 import { dirAttribute, type Direction } from '../language/bidi.policy.ts';
 import type { Branding } from './branding.ts';
 
-/** The maximum height of a logo, in pixels. */
 const logoHeight = 64;
 
 /** @returns the HTML of the logo, with the club's name for readers who load no images; empty without a logo */
@@ -12,7 +11,6 @@ export function logoHtml({ logoUrl }: Pick<Branding, 'logoUrl'>, clubName: strin
   return `<img src="${escapeHtml(logoUrl)}" alt="${escapeHtml(clubName)}" height="${logoHeight}" style="height:${logoHeight}px;width:auto;max-width:100%;object-fit:contain">`;
 }
 
-/** @returns a paragraph for each line of the legal footer and for each link; empty if the club has neither */
 export function footerHtml(
   { legalFooter, links }: Pick<Branding, 'legalFooter' | 'links'>,
   direction: Direction,

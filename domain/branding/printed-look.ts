@@ -10,15 +10,15 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { standardAccent } from './branding.ts';
 
 export const printedLogoRules = {
-  /** The maximum size of a variant of the logo's image, in bytes. Larger variants are ignored. */
+  /** In bytes. Larger variants of the logo's image are ignored. */
   mostFileBytes: 4 * 1_024 * 1_024,
-  /** The maximum size of the picture in the document, in bytes. */
+  /** In bytes. */
   mostPictureBytes: 200 * 1_024,
-  /** The time limit from the first read until the picture is ready. After this time the document is printed without a logo. */
+  /** After this time the document is printed without a logo. */
   patienceMs: 10_000,
   /** The maximum number of processes that create pictures at the same time, for all clubs. */
   processes: 2,
-  /** The maximum size of all pictures in memory, in bytes. */
+  /** In bytes. */
   rememberedBytes: 16 * 1_024 * 1_024,
   /** A variant is sharp enough if its width or its height is at least this share of the printed width or height. */
   leastShare: 0.75,
@@ -39,16 +39,13 @@ export interface LogoFile extends Size {
 export interface PrintedLook {
   /** `#rrggbb`; null for the standard accent, for which each kind of document has its own colours. */
   accentColor: string | null;
-  /** The file of the logo. Null if the club has no logo, if the logo's file is not public, or if no picture could be made from the file. */
+  /** Null if the club has no logo, if its file is not public, or if no picture could be made from it. */
   logo: LogoFile | null;
 }
 
 const lookColumns = columns(ClubBranding, ['accentColor'], 'branding');
 
-/**
- * @param printSize the size of the printed logo, in pixels
- * @returns the look, with the smallest variant of the logo that is large enough
- */
+/** @returns the look, with the smallest variant of the logo that is large enough */
 export async function findPrintedLook(db: Queries, clubId: Id, printSize: Size): Promise<PrintedLook> {
   const row = await db.one<(typeof lookColumns)['row'] & { files: LogoFile[] | null }>(sql`
     SELECT ${lookColumns}, (
@@ -85,18 +82,17 @@ function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFi
  */
 export type LogoPicture = PrintPicture | 'unreadable' | 'unavailable';
 
-/** A cache of the pictures that were created last, by the variant's key and the printed size. */
+/** The finished pictures, by the variant's key and the printed size. */
 const remembered = new LRUCache<string, Exclude<LogoPicture, 'unavailable'>>({
   maxSize: printedLogoRules.rememberedBytes,
   sizeCalculation: (picture) =>
     typeof picture === 'string' ? 100 : 100 + picture.colors.length + picture.alpha.length,
 });
-/** The pictures that are being created now. Documents that are printed at the same time wait for the same picture. */
 const beingMade = new Map<string, Promise<LogoPicture>>();
 const permits = createClubPermits(printedLogoRules.processes);
 
 /**
- * Reads a variant and creates the printed picture. The function never throws, so that no document fails because of its logo.
+ * Reads a variant and creates the printed picture. It never throws, so that no document fails because of its logo.
  * @param printSize the size of the printed logo, in pixels
  */
 export async function readLogo(
@@ -131,12 +127,10 @@ async function makeLogo(
     const bytes = await readWhole(storage, key, sizeBytes, signal);
     return bytes ? ((await makePrintPicture(bytes, { box, mostBytes, signal })) ?? 'unreadable') : 'unavailable';
   };
-  // Some stores ignore the abort signal. So the code also waits for the signal itself. Then a store that ignores the signal does not delay
-  // the document.
+  // Some stores ignore the abort signal. The race keeps such a store from delaying the document.
   return Promise.race([permits.run({ clubId }, make, signal), aborted(signal)]);
 }
 
-/** @returns undefined if the file was deleted, or if its size differs from the size in its row */
 async function readWhole(
   storage: Pick<ObjectStore, 'stream'>,
   key: string,

@@ -15,7 +15,7 @@ import { bulkRules } from './bulk.policy.ts';
 import { requirePossible } from './effects.ts';
 import { findJob } from './jobs.ts';
 
-/** A student as the request names them: exactly one of both. */
+/** Exactly one of both fields is present. */
 export interface StudentReference {
   student_id?: Id;
   email?: string;
@@ -123,7 +123,7 @@ interface NewRow {
   code?: BulkRowCode;
 }
 
-/** @returns a row for each reference: an unknown student has failed, and a repeated student is a duplicate of the first row */
+/** An unknown student gets a failed row, and a repeated student gets the row of a duplicate. */
 async function resolve(tx: Transaction, clubId: Id, references: readonly StudentReference[]): Promise<NewRow[]> {
   const keys = references.map(({ student_id: id, email }) =>
     email === undefined ? { id: id?.toLowerCase() } : { email: foldEmail(email) },

@@ -17,7 +17,7 @@ import { rowCodes } from './bulk.policy.ts';
 const options = { priority: bulk } as const;
 
 /**
- * Checks, before a job begins, that the action is possible: the tag or the delivery exists, and can be granted now.
+ * Checks, before a job begins, that the tag or delivery exists and can be granted now.
  * @throws DomainError not_found, delivery_archived, invalid_request
  */
 export async function requirePossible(tx: Transaction, clubId: Id, action: BulkAction, now: Date): Promise<void> {
@@ -50,17 +50,12 @@ export interface Subjects {
   studentIds: readonly Id[];
 }
 
-/** The outcome of a row. */
 export interface Outcome {
   outcome: Exclude<BulkOutcome, 'pending' | 'canceled'>;
   code?: BulkRowCode;
 }
 
-/**
- * Does the action to the students.
- * @returns the outcome of each student
- * @throws an error that is not a refusal of the single operation. Then the whole transaction must be undone
- */
+/** @throws any error that is not a refusal of the single operation; then the whole transaction must be undone */
 export async function applyAction(
   tx: Transaction,
   vault: Vault,
@@ -91,10 +86,8 @@ export async function applyAction(
 }
 
 /**
- * Does an action to one student. A job has a student only once, so the id of the job makes an award unique (BULK-3). A refusal leaves nothing
- * behind: a grant runs in a savepoint, because it confirms a pending sign-up before it is refused, and the other actions refuse before they
- * write.
- * @returns whether this changed anything
+ * Applies an action to one student. A job has a student only once, so the id of the job makes an award unique (BULK-3). A refusal leaves
+ * nothing behind: a grant runs in a savepoint, because it confirms a pending sign-up first, and the other actions refuse before they write.
  */
 async function applyToOne(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** Bulk jobs as callers see them: listing, reading, canceling. `step.ts` does the work. */
+/** Lists, reads and cancels bulk jobs. `step.ts` does the work. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { BulkJob } from '../../entities/bulk/bulk-job.ts';
 import { BulkJobRow } from '../../entities/bulk/bulk-job-row.ts';
@@ -28,12 +28,11 @@ const jobColumns = columns(BulkJob, {
 });
 export type StoredJob = RowOf<typeof jobColumns>;
 
-/** @returns undefined if there is no such job */
 export async function loadJob(db: Queries, jobId: Id): Promise<StoredJob | undefined> {
   return db.one<StoredJob>(sql`SELECT ${jobColumns} FROM bulk_jobs WHERE id = ${jobId}`);
 }
 
-/** Locks the job's row until the transaction ends. This lock comes before the locks of students. @returns undefined if there is no such job */
+/** Locks the job's row until the transaction ends. This lock comes before the locks of students. */
 export async function lockJob(tx: Transaction, jobId: Id): Promise<StoredJob | undefined> {
   return tx.one<StoredJob>(sql`SELECT ${jobColumns} FROM bulk_jobs WHERE id = ${jobId} FOR NO KEY UPDATE`);
 }
@@ -88,7 +87,7 @@ export async function listJobRows(
 }
 
 /**
- * Ends a job. Rows with an outcome keep it, the others become `canceled`. It waits for a batch that is running. It is safe to repeat.
+ * Ends a job. Rows with an outcome keep it, and the others become `canceled`. The call waits for a running batch, and may be repeated.
  * @throws DomainError not_found, bulk_job_ended (it was completed)
  */
 export async function cancelJob({ db }: DatabaseDeps, clubId: Id, jobId: Id, now: Date): Promise<RecordOf<'BulkJob'>> {
@@ -106,8 +105,8 @@ export async function cancelJob({ db }: DatabaseDeps, clubId: Id, jobId: Id, now
 }
 
 /**
- * Ends a job that has no pending row, and wakes the club's next job. The caller holds the lock of the job. The note of an award is deleted,
- * because it may name a student, and the awards have it.
+ * Ends a job without pending rows, and wakes the club's next job. The caller holds the lock of the job. The note of an award is deleted,
+ * because it may name a student and the awards have it.
  */
 export async function endJob(
   tx: Transaction,
@@ -122,7 +121,7 @@ export async function endJob(
   if (next) await wake(tx, 'bulkJob', [next], now);
 }
 
-/** One job of a club runs at a time, in the order of creation (BULK-4). @returns whether each earlier job of the club has ended */
+/** One job of a club runs at a time, in the order of creation (BULK-4). */
 export async function isItsTurn(db: Queries, { id, clubId, createdAt }: StoredJob): Promise<boolean> {
   const earlier = await db.one(sql`SELECT FROM bulk_jobs
       WHERE club_id = ${clubId} AND completed_at IS NULL AND (created_at, id) < (${createdAt}, ${id}) LIMIT 1`);

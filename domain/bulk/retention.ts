@@ -16,8 +16,8 @@ export async function retainJobs(db: Queries, now: Date): Promise<{ rows: { bulk
 }
 
 /**
- * Erases the id of a removed student from all rows. A row that is still pending then fails as `student_removed`. The caller holds the lock of
- * the student. A batch writes rows of a student only under this lock, so this function waits for no job.
+ * Erases the id of a removed student from all rows. A row that is still pending then fails as `student_removed`. The caller holds the lock
+ * of the student. A batch writes rows of a student only under this lock, so this function waits for no job.
  */
 export async function eraseStudentFromJobs(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`UPDATE bulk_job_rows SET student_id = NULL WHERE student_id = ${studentId}`);

@@ -8,7 +8,6 @@ import { bulkRules, hasJobEnded } from './bulk.policy.ts';
 import { isItsTurn, loadJob, type StoredJob } from './jobs.ts';
 
 export interface BulkJobDeps extends VaultDeps {
-  /** A hook at which tests stop the process. */
   failpoint: (name: string) => Promise<void>;
 }
 
@@ -35,7 +34,7 @@ export async function stepBulkJob(deps: BulkJobDeps, jobId: Id, now: number): Pr
   return stateOf(await loadJob(deps.db, jobId));
 }
 
-/** The end of the job before it wakes this job. It also checks at intervals, because the other job may end at the same moment. */
+/** Waits for the end of the earlier job. That end wakes this job, but the wake can be missed, so this job also checks at intervals. */
 async function awaitTurn({ db }: BulkJobDeps, job: StoredJob, now: number): Promise<BulkJobStep> {
   const at = now + bulkRules.turnMs;
   await db.manager.update(BulkJob, { id: job.id, status: job.status }, { looksAt: new Date(at) });

@@ -8,7 +8,7 @@ export interface Rates {
   complained: number;
 }
 
-/** The minimum number of sent mails. The rates of fewer mails are not significant, and do not pause the campaign. */
+/** The rates of fewer mails say little, so they do not pause the campaign. */
 const minSent = 200;
 const maxBounceRate = 0.05;
 const maxComplaintRate = 0.003;

@@ -4,7 +4,6 @@ import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { countEach } from '../../platform/infra/postgres/lists/counts.ts';
 import { reasonInRates, type Rates } from './rates.policy.ts';
 
-/** @returns the counts of the whole campaign */
 export async function readRates(db: Queries, { id, clubId }: Pick<Campaign, 'id' | 'clubId'>): Promise<Rates> {
   const lists = ['mails_sent', 'mails_bounced', 'mails_complained'] as const;
   const count = await countEach(db, clubId, { lists, subjectIds: [id] });

@@ -81,8 +81,8 @@ function present(row: Row): RecordOf<'CampaignDelivery'> {
 }
 
 /**
- * Counts the recipients with the given status. Tallies count `pending` and `sending` together, because the status `sending` changes too
- * often. Few rows have this status at a time, so the query counts these rows directly.
+ * Counts the recipients with the given status. Tallies count `pending` and `sending` together, because `sending` changes too often. Few
+ * rows are in this status at a time, so they are counted directly.
  */
 async function countIn(db: Queries, campaign: CampaignRow, status: RecipientStatus | undefined): Promise<number> {
   const { id, clubId, recipients, finalStatistics } = campaign;
@@ -107,7 +107,6 @@ async function countSending(db: Queries, campaignId: Id): Promise<number> {
   return countRow?.mails ?? 0;
 }
 
-/** The name of the tally for each status of a campaign's mails. */
 const statusLists = { sent: 'mails_sent', skipped: 'mails_skipped', failed: 'mails_failed' } as const;
 const eventLists = {
   delivered: 'mails_delivered',
@@ -161,9 +160,9 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
 }
 
 /**
- * Keeps only ids, times and statuses in the mail rows of a removed student. A mail that is being sent completes normally, but the record of
- * its result contains no address. Clicks and bounces are deleted, but the counts still include them. An unknown outcome stays unknown,
- * because the student may have got the mail, and it must not count as refused.
+ * Keeps only ids, times and statuses in the mail rows of a removed student. A mail that is being sent completes, but without an address in
+ * its record. Clicks and bounces are deleted, and the counts still include them. An unknown outcome stays unknown, because the student may
+ * have got the mail.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`UPDATE mails SET student_name = ${removedStudentName}, student_email = '', address_key = NULL,

@@ -27,14 +27,14 @@ const fieldsWithoutContents = [
 
 const campaignColumns = columns(Campaign, [...fieldsWithoutContents, 'content', 'audience']);
 
-/** The columns of a row in a list (CAMP-18). A row has no content, because the contents of a whole page of campaigns could have 100 MB. */
+/** The columns of a row in a list (CAMP-18), without the contents, because a page of them could have 100 MB. */
 export const summaryColumns = columns(Campaign, fieldsWithoutContents).and<Pick<CampaignRow, 'content' | 'audience'>>(
   sql`jsonb_strip_nulls(jsonb_build_object('subject', left(content ->> 'subject', ${contentRules.lineCharacters}), 'blocks', '[]'::jsonb)) AS content,
       jsonb_build_object('match', audience -> 'match', 'rules', '[]'::jsonb) AS audience`,
 );
 
 export interface CampaignRow extends Omit<RowOf<typeof campaignColumns>, 'content' | 'audience'> {
-  /** The content of the e-mail, which may be incomplete in a draft. */
+  /** May be incomplete in a draft. */
   content: Partial<EmailContent>;
   audience: Condition;
 }

@@ -9,7 +9,7 @@ import { readStatistics } from './recipients.ts';
 
 /** The time for which a recipient's row is stored after the end of its campaign. */
 const rowMs = 730 * 86_400_000;
-/** The number of rows in a batch. A batch takes some tens of milliseconds, so that no transaction waits long for a row. */
+/** A batch takes some tens of milliseconds, so no transaction waits long for a row. */
 const batch = 1_000;
 
 /** Removes a batch of expired rows of one campaign. @returns the number of rows, and whether there may be more to do now */
@@ -31,7 +31,7 @@ async function removeRows(tx: Transaction, endedBy: Date, now: Date): Promise<nu
   );
   if (!campaign) return undefined;
   const { id, clubId, finalStatistics } = campaign;
-  // The statistics are saved before the first row is deleted, in the same transaction, because deleting rows changes the tallies.
+  // Deleting rows changes the tallies, so the statistics are saved before the first deletion, in this transaction.
   if (finalStatistics === null)
     await tx.manager.update(Campaign, id, { finalStatistics: await readStatistics(tx, clubId, id) });
   const removedRows = await tx.run(

@@ -37,7 +37,6 @@ import { pause } from './states.ts';
 export interface SendingDeps extends HandOverDeps {
   db: Database;
   vault: Vault;
-  /** The dependencies of the functions that publish the images of e-mails. */
   images: Omit<ImageDeps, 'db' | 'vault'>;
   /** The platform's own address. Clubs without a verified domain send from it, and bounces go to it. */
   fromAddress: string;
@@ -48,7 +47,7 @@ export interface SendingDeps extends HandOverDeps {
   onOutcome: (status: Outcome['status']) => void;
 }
 
-/** If the mail server refuses this many mails one after another, the campaign pauses. */
+/** After this many refusals in a row the campaign pauses. */
 const refusalsBeforePause = 20;
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
@@ -58,8 +57,8 @@ interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCoun
 }
 
 /**
- * The row of a candidate mail that the claim statement returns. If the mail was not claimed, the fields `fence` and `attemptCount` may be
- * absent. If the student was removed, the address is absent.
+ * A candidate for the claim. `fence` and `attemptCount` may be absent if it was not claimed. The address is absent if the student was
+ * removed.
  */
 type ClaimRow =
   | (Claimed & { status: 'sending'; goesOn: boolean })
@@ -76,14 +75,13 @@ interface Candidate {
   email: string | null;
 }
 
-/** The data of the campaign and its club that each mail needs. */
 interface Scene {
   campaign: Campaign;
   compiled: LinkedEmail;
   clubName: string;
   sender: MailSender;
   from: From;
-  /** The number of consecutive mails that the mail server has refused so far. */
+  /** Refusals of the mail server in a row. */
   refusals: number;
   recordSent: ReturnType<typeof recorderOfAccepted>;
 }
@@ -119,10 +117,7 @@ export async function sendPage(
   });
 }
 
-/**
- * Checks again which recipients of the page belong to the audience, and skips students who have left the audience. Students who joined the
- * audience after the freeze do not get the mail.
- */
+/** Skips recipients of the page who have left the audience. Students who joined it after the freeze do not get the mail. */
 async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<void> {
   await db.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'no_longer_eligible'
     WHERE status = 'pending' AND id IN (
@@ -240,7 +235,7 @@ function messageTo(
   };
 }
 
-/** Records the outcome of a mail. The address of a removed student is not recorded. @returns whether the campaign continues */
+/** Records the outcome of a mail, without the address if the student was removed. @returns whether the campaign continues */
 async function record(
   { db, onOutcome }: SendingDeps,
   scene: Scene,
@@ -252,8 +247,7 @@ async function record(
   const { id, fence, attemptCount } = claimed;
   const outcome = outcomeOf(answer, attemptCount);
   const mine = sql`id = ${id} AND fence = ${fence}`;
-  // If the student was removed, the mail's row has no address any more. The server's answer may contain the address, so it is not written
-  // into such a row.
+  // The server's answer may contain the address, so it is not written for a removed student.
   const error = (text: string) =>
     text === outcomeUnknown ? sql`${text}::text` : sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
   if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
@@ -263,8 +257,7 @@ async function record(
   else {
     const again = new Date(now.getTime() + outcome.waitMs);
     await db.transaction(async (tx) => {
-      // Locks the campaign, because a cancellation skips the pending mails. Without this lock, a simultaneous cancellation would miss the
-      // mail that becomes pending again here.
+      // The lock on the campaign keeps a simultaneous cancellation from missing the mail that becomes pending again here.
       const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR SHARE');
       const status = current.status === 'canceled' ? 'skipped' : 'pending';
       await tx.run(sql`UPDATE mails SET lease_until = NULL, next_attempt_at = ${again}, ${settledAs(status, error(outcome.lastError))}
@@ -277,8 +270,7 @@ async function record(
 }
 
 /**
- * Counts how many mails the server has refused one after another. Too many refusals pause the campaign. A success sets the count to 0. If
- * the count is already 0, a success writes nothing.
+ * Counts how many mails the server has refused in a row. Too many refusals pause the campaign. A success sets the count to 0.
  * @returns whether the campaign continues
  */
 async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {

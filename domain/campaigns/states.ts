@@ -110,8 +110,7 @@ export async function resumeCampaign(deps: DatabaseDeps, clubId: Id, campaignId:
 }
 
 /**
- * An administrator who resumes a campaign after too many bounces or complaints accepts these bounces and complaints. From then on, only
- * later ones count (CAMP-16).
+ * An administrator who resumes a campaign after too many bounces or complaints accepts them. From then on, only later ones count (CAMP-16).
  */
 async function acceptedRates(tx: Transaction, campaign: CampaignRow) {
   if (campaign.pauseReason !== 'bounces' && campaign.pauseReason !== 'complaints') return {};

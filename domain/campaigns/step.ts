@@ -46,17 +46,11 @@ export type CampaignStep =
 
 /** The maximum number of mails that one activity sends. If the mail server is slow, the activity ends earlier. */
 const pageSize = 1_000;
-/** The pause if the mail server cannot be reached. It is longer than a restart of the server. */
+/** Longer than a restart of the mail server. */
 const serverRestMs = 15_000;
-/**
- * If the start of a campaign is late by more than this time, the campaign pauses. An administrator then decides whether the e-mail is still
- * wanted.
- */
+/** A campaign that starts later than this pauses, so that an administrator decides whether the e-mail is still wanted. */
 const missedStartMs = 24 * 3_600_000;
-/**
- * An administrator who resumes a campaign wakes its run. In case this wake is lost, the run of a paused campaign also reads its row at this
- * interval.
- */
+/** Resuming wakes the run of a paused campaign. In case this wake is lost, the run also reads its row at this interval. */
 const pausedLooksMs = 7 * 24 * 3_600_000;
 
 /** @param now Unix milliseconds */
@@ -132,9 +126,8 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
 }
 
 /**
- * Removes the data of students who were removed while the recipients were frozen. The freeze reads the students at its beginning, so it may
- * add a mail for a student who is just being removed. The foreign key of the mail makes the freeze wait for the removal, but the removal
- * does not see the new mail. A removal that begins later waits for the freeze, and then sees the mail.
+ * Removes the data of students who were removed during the freeze. The freeze reads the students at its beginning, so it may add a mail for
+ * a student who is just being removed. That removal does not see the new mail. A later removal waits for the freeze and sees the mail.
  */
 async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<void> {
   const removedRecipients = await tx.rows<{
@@ -200,7 +193,6 @@ async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<C
   return finishOrWait(deps, campaign, leased, now);
 }
 
-/** Pauses a campaign, unless the campaign has already ended. */
 async function pauseFor(deps: SendingDeps, campaign: Campaign, reason: PauseReason, now: Date): Promise<CampaignStep> {
   await deps.db.transaction(async (tx) => {
     const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR NO KEY UPDATE');
@@ -235,10 +227,8 @@ async function finishOrWait(
 }
 
 /**
- * Records in the campaign's row when the next step is due, and returns this time. If the run is lost, the sweeper finds the campaign by its
- * row.
- * @param leased the earliest end of a lease, if mails are being sent. The step runs again at this time at the latest, so that no mail stays
- * open after its lease
+ * Records in the campaign's row when the next step is due, so that the sweeper finds the campaign if its run is lost.
+ * @param leased the earliest end of a lease. The step runs again then at the latest, so that no mail stays open after its lease
  */
 async function rest(
   { db }: SendingDeps,

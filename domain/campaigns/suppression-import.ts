@@ -10,17 +10,16 @@ import type { VaultDeps } from '../deps.ts';
 import { suppressAll } from '../mail/suppressions/suppressions.ts';
 import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 
-/** The maximum number of rows of a file. Reading a file of this size takes some seconds, and a person waits for it. */
+/** Reading this many rows takes some seconds, and a person waits for it. */
 export const maxRows = 50_000;
-/** The maximum number of faulty rows that the answer lists. Further faulty rows are only counted. */
 const maxFaults = 1_000;
 
 type Fault = RecordOf<'SuppressionImport'>['errors'][number];
 
 /**
- * Suppresses all addresses in the column `email`. If the import fails, it suppresses none of them. Only keyed hashes of the addresses are
- * stored. The same file can be imported again.
- * @param body the file, which is read piece by piece. Reading it throws body_too_large if the file is too large
+ * Suppresses all addresses in the column `email`, or none if the import fails. Only keyed hashes of the addresses are stored. A file can be
+ * imported again.
+ * @param body the file, read piece by piece
  * @throws DomainError invalid_request (the header line is unreadable, or the file has more than 50,000 rows or a line of more than 128 KB),
  *   suppression_limit_reached
  */
@@ -73,8 +72,7 @@ class File {
       this.#nextRow = header.nextRow;
       this.#left = this.#left.subarray(header.end);
     }
-    // A row may begin at the end of a piece and end in the next piece. The reader keeps the beginning, and reads it together with the next
-    // piece.
+    // A row may be split between two pieces. Its beginning is kept and read together with the next piece.
     const minBytes = isLast ? 1 : importRules.pieceBytes;
     while (this.#left.length >= minBytes) {
       const read = readRows({ bytes: this.#left, isLast }, this.#format, this.#nextRow, importRules.batchRows, [

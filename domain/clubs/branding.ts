@@ -53,8 +53,7 @@ export async function setBranding(
   return db.transaction(async (tx) => {
     const logoMediaId = input.logo_media_id?.toLowerCase() ?? null;
     if (logoMediaId !== null) await requireLogo(tx, clubId, logoMediaId);
-    // A transaction must lock files before it locks the club. The foreign key of the branding's row locks the club's row. So the uses of
-    // the files are written first, and the branding's row after them.
+    // Files are locked before the club. The foreign key of the branding's row locks the club, so the uses of files are written first.
     await setUses(tx, clubId, { kind: 'branding', id: clubId }, logoMediaId === null ? [] : [logoMediaId]);
     await tx.run(sql`
       INSERT INTO club_branding (club_id, logo_media_id, accent_color, reply_to, legal_footer, links, updated_at)
@@ -73,7 +72,7 @@ function requireReadable(color: string): void {
   );
 }
 
-/** Locks the file until the commit, so that the file does not become private before the commit. @throws DomainError invalid_file */
+/** The lock keeps the file public until the commit. @throws DomainError invalid_file */
 async function requireLogo(tx: Transaction, clubId: Id, mediaId: Id): Promise<void> {
   const file = await tx.one(sql`
     SELECT 1 FROM media WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND kind = 'image'

@@ -162,8 +162,8 @@ async function nameOf(tx: Transaction, clubId: Id): Promise<string> {
 }
 
 /**
- * Checks again whether the inviter may still give the role. During an upgrade, processes of the previous release may still run. These
- * processes do not end the invitations of an inviter who loses a role.
+ * Checks again whether the inviter may still give the role. During an upgrade, processes of the previous release do not end the invitations
+ * of an inviter who loses a role.
  * @throws DomainError token_gone if the inviter may no longer give the role
  */
 async function requireGiver(
@@ -175,9 +175,8 @@ async function requireGiver(
 }
 
 /**
- * Returns the account of the invited person. A confirmed account keeps its name and password, because the invitation gives access to the
- * club and not to the account. An unconfirmed account may belong to a stranger. So the invited person, who owns the address, sets its name
- * and password again.
+ * Returns the account of the invited person. A confirmed account keeps its name and password, because the invitation only gives access to
+ * the club. An unconfirmed account may be a stranger's, so the owner of the address sets its name and password again.
  */
 async function accountFor(
   tx: Transaction,
@@ -248,8 +247,8 @@ export async function removeMember({ db }: DatabaseDeps, clubId: Id, by: Id, adm
 }
 
 /**
- * Ends the open invitations to these roles by a person who may no longer give the roles. Their tokens and mails end, too. The function also
- * ends invitations without a recorded inviter, because this person may have sent them, and a new invitation is easy.
+ * Ends the open invitations to these roles by a person who may no longer give them, with their tokens and mails. Invitations without a
+ * recorded inviter end too, because this person may have sent them.
  */
 async function endInvitationsBy(tx: Transaction, clubId: Id, inviter: Id, roles: readonly Role[]): Promise<void> {
   if (roles.length === 0) return;

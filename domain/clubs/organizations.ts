@@ -16,9 +16,7 @@ import { slugOf } from './slug.policy.ts';
  */
 const slugTries = 5;
 
-/** The operator's settings for new clubs. */
 export interface NewClubs {
-  /** The plan of a new club until billing changes the plan. */
   plan: PlanName;
   /** The maximum number of clubs of which one administrator may be an owner. */
   perAdministrator: number;

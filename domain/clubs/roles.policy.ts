@@ -1,7 +1,7 @@
 /** Defines which roles a member may give to other members or take from them (DEC-17). */
 import type { Role } from '../../entities/clubs/values.ts';
 
-/** The roles that each role may give. Only owners can give the role `owner`. Editors and supporters can give no role. */
+/** Only owners can give the role `owner`. Editors and supporters can give no role. */
 const givenBy: Readonly<Record<Role, readonly Role[]>> = {
   owner: ['owner', 'admin', 'editor', 'support'],
   admin: ['admin', 'editor', 'support'],
@@ -18,8 +18,7 @@ export function rolesGivenBy(giver: Role | undefined): readonly Role[] {
 }
 
 /**
- * @returns the roles that a member can no longer give after the member's own role has changed. `after` is undefined if the member was
- * removed
+ * @returns the roles that a member can no longer give after a change of the member's role. `after` is undefined if the member was removed
  */
 export function rolesNoLongerGiven(before: Role, after: Role | undefined): readonly Role[] {
   const remainingRoles = rolesGivenBy(after);

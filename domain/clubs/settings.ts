@@ -17,7 +17,7 @@ type ClubRecord = RecordOf<'Club'>;
 const clubColumns = columns(Club, ['id', 'name', 'slug', 'timeZone', 'language', 'createdAt']);
 type ClubRow = RowOf<typeof clubColumns>;
 
-/** @throws Error if there is no such club. This is a defect, because callers have already checked the membership */
+/** @throws Error if there is no such club, because callers have already checked the membership */
 export async function findClub(db: Queries, clubId: Id): Promise<ClubRecord> {
   return presentClub(await readClub(db, clubId));
 }
@@ -39,8 +39,7 @@ export async function updateClub(
   now: Date,
 ): Promise<ClubRecord> {
   return db.transaction(async (tx) => {
-    // The slug is a key, so a change of the slug needs the lock FOR UPDATE. The transaction takes this lock from the beginning. A
-    // transaction that begins with a weaker lock could deadlock later.
+    // The slug is a key, so its change needs FOR UPDATE. A transaction that begins with a weaker lock could deadlock later.
     const lock = input.slug === undefined ? sql`FOR NO KEY UPDATE` : sql`FOR UPDATE`;
     const before = await readClub(tx, clubId, lock);
     if (input.time_zone !== undefined) requireTimeZone(input.time_zone);

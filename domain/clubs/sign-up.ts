@@ -66,8 +66,7 @@ export async function signUpAdministrator(
     );
     return true;
   });
-  // The account's password has changed since the function compared the passwords, for example because a form was sent twice. So the whole
-  // sign-up is repeated.
+  // The account's password has changed since it was compared, for example because a form was sent twice. So the whole sign-up is repeated.
   if (!isComplete) await signUpAdministrator(deps, input, now);
 }
 

@@ -1,12 +1,12 @@
 /** Makes and checks a club's slug, the club's own part of the classroom's host name. */
 import { withoutEnds } from '../../platform/core/text/ends.policy.ts';
 
-/** The maximum length of a new slug. A DNS label may have 63 characters, so there is room for a suffix. */
+/** A DNS label may have 63 characters, so there is room for a suffix. */
 const maxLength = 40;
 
 /**
- * Names that a club must not have as its slug, because they are also host names. Some names belong to the operator's own sites. Programs
- * look up other names automatically (`wpad`, `autodiscover`). People would think that names such as `login` belong to the operator.
+ * Names that a club must not have as its slug. Some are host names of the operator's sites, some are looked up by programs (`wpad`,
+ * `autodiscover`), and some seem to belong to the operator (`login`).
  */
 const reserved = new Set(
   'account accounts admin api app assets auth autoconfig autodiscover billing blog cdn classroom club dashboard dev docs email files ftp help imap localhost login mail media ns1 ns2 payments pop postmaster security smtp sso staging static status support test webmail wpad www'.split(
@@ -14,7 +14,6 @@ const reserved = new Set(
   ),
 );
 
-/** Whether the slug is reserved. Clubs must not choose a reserved slug. */
 export function isReserved(slug: string): boolean {
   return reserved.has(slug);
 }

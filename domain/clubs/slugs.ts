@@ -89,7 +89,7 @@ export async function changeSlug(
   }
 }
 
-/** The unique keys of a slug in `clubs` and `club_slugs`. If a key is violated, a concurrent transaction has taken the slug. */
+/** The unique keys of `clubs` and `club_slugs`. A violation means that a concurrent transaction has taken the slug. */
 const slugKeys = ['UQ_11a81774605896dbb29c9e53605', 'PK_30ad84059888a9fc1d793b717cc'] as const;
 
 const answers = ({ answersUntil }: SlugRow, now: Date) => answersUntil === null || answersUntil > now;

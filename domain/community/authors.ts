@@ -6,7 +6,6 @@ import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { avatarOf } from '../identity/avatars.ts';
 
-/** The columns that describe the author of a post or a comment, from the joined tables `student` and `administrator`. */
 export interface AuthorRow {
   studentName: string | null;
   studentAvatarKey: string | null;

@@ -16,9 +16,8 @@ import { memberCounts } from './counts.ts';
 type CommunitySpaceRecord = RecordOf<'CommunitySpace'>;
 
 /**
- * The columns of a space, for a statement with `spacesOf`. The subquery of `unread` has an ORDER BY, so that Postgres reads the index from
- * the student's read mark on. Without the ORDER BY, Postgres overestimates the number of posts in a space with few posts, and would scan
- * the posts of all spaces.
+ * The columns of a space, for a statement with `spacesOf`. The ORDER BY in the subquery of `unread` lets Postgres read the index from the
+ * student's read mark on. Without it, Postgres overestimates the posts of a small space, and would scan the posts of all spaces.
  */
 const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private', 'description'], 'space').and<{
   hasAccess: boolean;
@@ -50,7 +49,7 @@ export function spacesOf({ clubId, id }: Reader, now: Date): Sql {
    WHERE space.club_id = ${clubId}`;
 }
 
-/** An SQL condition for a statement with `spacesOf`. It is true if the student sees the space. */
+/** True if the student sees the space. The statement must contain `spacesOf`. */
 export const isSeen = sql`space.archived_at IS NULL AND (own.has_access OR NOT space.hidden)`;
 
 /** @returns a page of the spaces that the student sees, in the order that administrators have set */

@@ -43,7 +43,7 @@ const fromComments = sql`FROM community_comments written ${authors}`;
 const postLocked = () => new RefusalToPerson('post_locked', 'refusal.post_locked');
 
 /**
- * Publishes a comment, or a reply to a comment of the post. If the same `id` is sent again, nothing more is published.
+ * Publishes a comment, or a reply to a comment of the post. A repeated `id` publishes nothing more.
  * @throws DomainError not_found (also for `reply_to`), not_entitled, post_locked, post_exists, invalid_request (a reply to a reply)
  */
 export async function publishComment(
@@ -159,8 +159,7 @@ export async function deleteComment(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await lockVoice(tx, voice);
-    // The next statement locks the post. So the deletion waits for a reply that is being written, and a later reply finds that the comment
-    // is deleted.
+    // The lock of the post makes the deletion wait for a reply that is being written. A later reply finds the comment deleted.
     const post = await lockPostUnseen(tx, voice, publicId);
     const comment = await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`);
     if (!comment.own) {
@@ -171,10 +170,7 @@ export async function deleteComment(
   });
 }
 
-/**
- * Removes the text of a comment. A comment with replies stays in lists as deleted. Any other comment disappears from lists. The caller
- * holds the lock of the comment.
- */
+/** Removes the text of a comment. Lists still show it as deleted if it has replies. The caller holds the lock of the comment. */
 export async function removeCommentBody(
   tx: Transaction,
   comment: Pick<CommentRow, 'id' | 'state'>,
@@ -187,7 +183,6 @@ export async function removeCommentBody(
   await settleReports(tx, sql`target_id = ${comment.id}`, 'upheld', now);
 }
 
-/** An SQL condition on `community_comments comment`: the comment has replies. */
 const hasReplies = sql`EXISTS (
   SELECT FROM community_comments reply WHERE reply.reply_to = comment.id AND reply.state <> 'deleted')`;
 
@@ -238,7 +233,7 @@ export async function reactToComment(
 }
 
 /**
- * Removes the reaction of the voice (a student or an administrator) to a comment. A second call changes nothing.
+ * Removes a person's reaction to a comment. A second call changes nothing.
  * @throws DomainError not_found, not_entitled (the student has no access)
  */
 export async function takeBackReactionToComment(

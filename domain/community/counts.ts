@@ -3,8 +3,7 @@ import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 
 /**
- * Returns SQL for a table of the member count of each space, with the columns `subject_id` and `members`. A statement reads this table only
- * once for all its spaces.
+ * SQL for the member count of each space, with the columns `subject_id` and `members`. A statement reads it only once for all its spaces.
  */
 export function memberCounts(clubId: Id): Sql {
   const where = sql`club_id = ${clubId} AND list = 'space_members' AND marked`;

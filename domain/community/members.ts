@@ -34,7 +34,7 @@ export async function listMembers(
   const which = isBanned
     ? sql`membership.banned_at IS NOT NULL`
     : sql`membership.left_at IS NULL AND membership.banned_at IS NULL`;
-  // When a student is removed, the memberships are deleted. So the student of every membership still has an e-mail address.
+  // The memberships of a removed student are deleted, so every student here has an e-mail address.
   const access = sql`(NOT space.private OR ${hasAccessToSpace(sql`space.id`, sql`student.id`, now)}) AS "hasAccess"`;
   const columnsWithAccess = memberColumns.and<{ hasAccess: boolean }>(access);
   const { rows, total, next } = await listPage(db, page, {
@@ -84,8 +84,7 @@ export async function removeMember({ db }: DatabaseDeps, member: MemberRef, now:
 }
 
 /**
- * Ends the membership of a student, if the student is a member. The student cannot become a member again until the ban is lifted. A second
- * call changes nothing.
+ * Ends the membership of a student, who cannot become a member again until the ban is lifted. A second call changes nothing.
  * @throws DomainError not_found
  */
 export async function banMember(
@@ -106,7 +105,7 @@ export async function banMember(
 }
 
 /**
- * Ends the ban, so that the student may join again. The student does not become a member automatically. A second call changes nothing.
+ * Ends the ban, so that the student may join again. A second call changes nothing.
  * @throws DomainError not_found
  */
 export async function unbanMember(

@@ -19,7 +19,7 @@ import { RefusalToPerson } from '../language/refusal.ts';
 type SpaceRecord = RecordOf<'CommunitySpace'>;
 
 interface Standing {
-  /** Whether the student sees the space: it is not archived, and not hidden from students without access. */
+  /** The space is not archived, and not hidden from students without access. */
   isVisible: boolean;
   hasAccess: boolean;
   banned: boolean;
@@ -28,8 +28,7 @@ interface Standing {
 }
 
 /**
- * @returns what the student may do in the space: whether the student has access, sees the space, is banned, and is or was a member. The
- * caller holds the lock of the student
+ * @returns what the student may do in the space. The caller holds the lock of the student
  * @throws DomainError not_found (no space of the club)
  */
 async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now: Date): Promise<Standing> {
@@ -93,7 +92,7 @@ export async function leaveSpace(
   });
 }
 
-/** Ends a membership. Only the student can restore it, by joining the space again. The caller holds the lock of the student. */
+/** Ends a membership. Only the student can restore it, by joining again. The caller holds the lock of the student. */
 export async function endMembership(
   tx: Transaction,
   { spaceId, studentId }: { spaceId: Id; studentId: Id },

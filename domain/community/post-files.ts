@@ -14,8 +14,8 @@ import { setUses } from '../media/uses/uses.ts';
 import type { Voice } from './voices.ts';
 
 /**
- * Sets the files of a post, in their order. The caller holds the lock of the post. If a student wrote the post, the caller also holds the
- * lock of the student. A student's file that the post no longer shows belongs to no post again.
+ * Sets the files of a post, in their order. A student's file that the post no longer shows can be used in another post. The caller holds
+ * the lock of the post, and of the student who wrote it.
  * @throws DomainError invalid_file for a student; not_found or media_archived for an administrator
  */
 export async function setPostFiles(

@@ -60,7 +60,7 @@ export async function chooseId(tx: Transaction, requestedId: Id | undefined): Pr
 }
 
 /**
- * Publishes a post. If the same `id` is sent again, nothing more is published.
+ * Publishes a post. A repeated `id` publishes nothing more.
  * @throws DomainError not_found, not_entitled (the student has no access or is not a member, or only administrators may post), post_exists,
  *   invalid_request, invalid_file, media_archived
  */
@@ -143,7 +143,7 @@ async function readPost(db: Queries, storage: ObjectStore, voice: Voice, which: 
   return post;
 }
 
-/** Reads a post's row. @param lock the lock clause: `FOR SHARE`, `FOR NO KEY UPDATE`, or an empty text */
+/** @param lock `FOR SHARE`, `FOR NO KEY UPDATE`, or empty */
 async function findRow(
   db: Queries,
   voice: Voice,
@@ -176,8 +176,8 @@ export async function findVisiblePost(
 }
 
 /**
- * Locks the student or the administrator who writes a comment, and takes a shared lock on the post. So the post cannot be deleted or closed
- * for comments before the comment is written.
+ * Locks the writer of a comment, and takes a shared lock on the post. So the post cannot be deleted or closed for comments before the
+ * comment is written.
  * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
  */
 export async function lockPostForWriting(tx: Transaction, voice: Voice, publicId: string, now: Date): Promise<PostRow> {
@@ -193,7 +193,7 @@ export async function lockPost(tx: Transaction, voice: Voice, publicId: string):
 }
 
 /**
- * Locks the post of a comment before the comment is deleted. The function also finds a post that the author of the comment no longer sees.
+ * Locks the post of a comment before the comment is deleted, even if its author no longer sees the post.
  * @throws DomainError not_found
  */
 export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: string): Promise<PostRow> {
@@ -246,8 +246,8 @@ export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: stri
 }
 
 /**
- * Removes the text of a post and its files. A post with comments of other people stays in lists as deleted. Any other post disappears from
- * lists. The caller holds the lock of the post.
+ * Removes the text of a post and its files. Lists still show it as deleted if other people have commented on it. The caller holds the lock
+ * of the post.
  */
 export async function removePostBody(
   tx: Transaction,
@@ -300,7 +300,7 @@ export async function reactToPost(
 }
 
 /**
- * Removes the voice's reaction to a post. A second call changes nothing.
+ * Removes a person's reaction to a post. A second call changes nothing.
  * @throws DomainError not_found, not_entitled (the student has no access)
  */
 export async function takeBackReactionToPost(

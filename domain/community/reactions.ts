@@ -13,7 +13,7 @@ import type { Voice } from './voices.ts';
 
 const lists = reactionKinds.map((kind) => `reactions_${kind}` as const);
 
-/** Adds a reaction. A second call changes nothing. The caller has checked that the voice may react. */
+/** Adds a reaction. A second call changes nothing. The caller has checked that the person may react. */
 export async function addReaction(
   tx: Transaction,
   voice: Voice,
@@ -30,10 +30,7 @@ export async function removeReaction(tx: Transaction, voice: Voice, targetId: Id
   await tx.manager.delete(CommunityReaction, { targetId, authorId: voice.id, kind });
 }
 
-/**
- * @returns a function that gives the reactions to a post or a comment. Its result has each kind of reaction with a count above 0, in the
- * order of the API contract
- */
+/** @returns a function that gives the reactions to a post or a comment: each kind with a count above 0, in the order of the API contract */
 export async function reactionsTo(
   db: Queries,
   voice: Voice,

@@ -14,7 +14,6 @@ import { RefusalToPerson } from '../language/refusal.ts';
 
 export interface Reported {
   postId: Id;
-  /** The reported comment. Absent if the post itself is reported. */
   commentId?: Id;
 }
 

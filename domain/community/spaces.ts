@@ -113,7 +113,7 @@ const lastPosition = (clubId: Id) =>
   sql`(SELECT coalesce(max(position), 0) + 1 FROM community_spaces WHERE club_id = ${clubId})`;
 
 /**
- * The lock keeps the count valid until the commit, so two concurrent creations cannot both pass the check.
+ * The lock prevents two concurrent creations from both passing the limit.
  * @throws DomainError space_limit_reached
  */
 async function requireRoomForSpace(tx: Transaction, clubId: Id): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Removes a student from the community (COMM-16): the student's memberships, reactions and reports, all texts that the student wrote, and
- * the reasons that other people gave about these texts.
+ * Removes a student from the community (COMM-16): memberships, reactions, reports, texts, and the reasons that other people gave about
+ * these texts.
  */
 import { CommunityMembership } from '../../entities/community/community-membership.ts';
 import { CommunityReaction } from '../../entities/community/community-reaction.ts';

@@ -1,5 +1,5 @@
 /**
- * Checks the rights of the voices of the community. A voice is a student or an administrator who writes. A student needs access and a
+ * Checks the rights of people who write in the community. A voice is a student or an administrator. A student needs access and a
  * membership, and an administrator may write everywhere (COMM-3).
  */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
@@ -11,23 +11,22 @@ import { lockStudent } from '../identity/accounts/accounts.ts';
 import { isSeen, spacesOf } from './classroom.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
-/** A student or an administrator of the club. */
 export interface Voice {
   kind: 'student' | 'admin';
   clubId: Id;
   id: Id;
 }
 
-/** The properties of a space that decide whether a voice may write. */
+/** The properties of a space that decide who may write. */
 export interface OpenSpace {
   id: Id;
   posting: CommunitySpace['posting'];
-  /** Whether the student or administrator may write in the space. The value is always true for administrators. */
+  /** Always true for administrators. */
   joined: boolean;
 }
 
 /**
- * @param what the name of the resource in the not_found error
+ * @param what the name of the resource in the error
  * @throws DomainError not_found if the voice does not see the space; not_entitled if a student has no access
  */
 export async function requireReader(
@@ -53,7 +52,7 @@ export async function requireReader(
 }
 
 /**
- * Finds the space like {@link requireReader}, and also requires that the voice may write.
+ * Like {@link requireReader}, but for writing.
  * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
  */
 export async function requireWriter(

@@ -39,15 +39,13 @@ export interface ConditionContext {
   /** The student's id in the statement, such as `` sql`student.id` ``. */
   student: Sql;
   now: Date;
-  /**
-   * The id of the automation's run. A rule about e-mails checks the e-mails of this run. Without a run, each rule about e-mails is false.
-   */
+  /** Rules about e-mails check the e-mails of this run of an automation. Without a run they are false. */
   runId?: string;
 }
 
 /**
  * @param condition without problems (`conditionProblems`)
- * @returns the condition as SQL, for one student or a set of students. For each student, a rule needs one look-up in an index
+ * @returns the condition as SQL. For each student, a rule needs one look-up in an index
  */
 export function meets({ match, rules }: Condition, context: ConditionContext): Sql {
   if (rules.length === 0) return raw(match === 'all' ? 'TRUE' : 'FALSE');
@@ -87,7 +85,7 @@ function holds(rule: Rule, { student, now, runId }: ConditionContext): Sql {
       return sql`EXISTS (SELECT FROM course_completions completion
         WHERE completion.student_id = ${student} AND completion.course_id = ${rule.course_id})`;
     case 'course_progress':
-      // The percentage is rounded down. A course without published lessons has a progress of 0 percent.
+      // Rounded down. A course without published lessons has 0 percent.
       return sql`coalesce((SELECT 100 * count(*) FILTER (WHERE progress.completed) / nullif(count(*), 0)
          FROM lessons lesson LEFT JOIN lesson_progress progress ON progress.lesson_id = lesson.id AND progress.student_id = ${student}
         WHERE lesson.course_id = ${rule.course_id} AND lesson.published_at IS NOT NULL), 0) >= ${rule.percent}`;
@@ -100,6 +98,6 @@ function holds(rule: Rule, { student, now, runId }: ConditionContext): Sql {
   }
 }
 
-/** Returns an SQL condition that the column has one of these ids. An absent or empty list matches every id. */
+/** An absent or empty list matches every id. */
 const isOneOf = (column: string, ids: readonly string[] | undefined) =>
   ids === undefined || ids.length === 0 ? undefined : sql`${raw(column)} = ANY(${ids})`;

@@ -1,6 +1,4 @@
-/**
- * Finds the problems of a condition. The condition of a draft may have problems. A condition with a problem selects no student (CAMP-11).
- */
+/** Finds the problems of a condition. The condition of a draft may have some, but then selects no student (CAMP-11). */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -30,7 +28,7 @@ const fieldsOf: Readonly<Record<RuleKind, Readonly<Partial<Record<Field, 'requir
   email_clicked: { step_id: 'required' },
 };
 
-/** For each field of a rule, the kind of record that the field's ids name. */
+/** The kind of record that the ids of each field name. */
 const tableOf = {
   delivery_ids: 'delivery',
   cohort_ids: 'cohort',
@@ -40,10 +38,10 @@ const tableOf = {
   course_id: 'course',
 } as const;
 
-/** The ids that exist in a club. Each entry contains an id and the kind of its record. */
+/** The ids that exist in a club, each with the kind of its record. */
 export type KnownIds = ReadonlySet<`${ReferredKind}:${string}`>;
 
-/** @returns those ids in the conditions that name an existing record of the club */
+/** @returns the ids in the conditions that name an existing record of the club */
 export async function knownIdsIn(db: Queries, clubId: Id, conditions: readonly Condition[]): Promise<KnownIds> {
   return knownIds(
     db,
@@ -59,7 +57,7 @@ export function idsNamedIn(conditions: readonly Condition[]): { named: ReferredK
   );
 }
 
-/** @returns those candidates that name an existing record of the club, each with the kind of the record */
+/** @returns the candidates that name an existing record of the club, with the kind of the record */
 export async function knownIds(db: Queries, clubId: Id, candidates: readonly string[]): Promise<KnownIds> {
   const ids = [...new Set(candidates)];
   if (ids.length === 0) return new Set();
@@ -75,7 +73,7 @@ export async function knownIds(db: Queries, clubId: Id, candidates: readonly str
 }
 
 interface NamedId {
-  /** The path of the problem inside the rule. It is appended to the path of the rule. */
+  /** The path inside the rule, appended to the path of the rule. */
   at: string;
   named: ReferredKind;
   id: string;
@@ -95,9 +93,9 @@ function idsOf(rule: Rule): NamedId[] {
 export interface Place {
   path: string;
   known: KnownIds;
-  /** Whether the condition may have no rules. A condition without rules is true for all students. */
+  /** Whether the condition may have no rules, and so be true for all students. */
   mayBeEmpty: boolean;
-  /** The steps whose e-mail a rule may refer to. Absent if rules about e-mails are not allowed. */
+  /** The steps with an e-mail that a rule may name. Absent if rules about e-mails are not allowed. */
   emailSteps?: ReadonlySet<string>;
 }
 

@@ -5,6 +5,5 @@ export const repetitionRules = {
   keptMs: 24 * 3_600_000,
   /** The maximum size of headers and body together, in bytes. A larger answer is not kept (IDEM-7). */
   answerBytes: 64 * 1_024,
-  /** The number of expired rows of a batch. */
   expiredPerBatch: 5_000,
 } as const;

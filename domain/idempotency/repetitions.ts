@@ -1,6 +1,6 @@
 /**
- * Answers to requests with an `Idempotency-Key`. The row of a request is inserted by the first statement of its transaction, and gets the
- * answer by the last one. So the effect and the answer commit together (ADR 71).
+ * Keeps the answers to requests with an `Idempotency-Key`. The first statement of a request's transaction inserts its row, and the last one
+ * adds the answer. So effect and answer commit together (ADR 71).
  */
 import { gathered } from '../../platform/core/gathered.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -17,17 +17,15 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { SealUnreadable, type Vault } from '../../platform/infra/keys/vault.ts';
 import { repetitionRules } from './repetitions.policy.ts';
 
-/** A request with a key. */
 export interface KeyedRequest {
   /** The kind and the id of the caller: `student:…`. */
   readonly caller: string;
-  /** SHA-256 of the key. */
   readonly keyHash: Buffer;
   /** SHA-256 of everything that decides the effect of the request. */
   readonly fingerprint: Buffer;
   /** The club of the path or of the student. */
   readonly clubId: Id | undefined;
-  /** Whether the schema of the answer can tell something about a student. */
+  /** Whether the answer can contain data about a student, by its schema. */
   readonly isAboutStudent: boolean;
 }
 
@@ -39,7 +37,6 @@ export interface KeptAnswer {
   readonly body?: unknown;
 }
 
-/** The state of a key before its request runs. */
 export interface KeyState {
   /** The answer of an earlier request with the key. */
   readonly answer: KeptAnswer | undefined;
@@ -47,7 +44,7 @@ export interface KeyState {
   readonly erasures: number;
 }
 
-/** Another request with the key has committed since the key was looked up. Look it up again. */
+/** Another request with the key has committed since the look-up. Look it up again. */
 export class RequestRepeated extends Error {
   override name = 'RequestRepeated';
 }
@@ -55,10 +52,7 @@ export class RequestRepeated extends Error {
 /** @returns the name of a student in {@link KeyedRequest.caller} */
 export const studentCaller = (studentId: Id): string => `student:${studentId}`;
 
-/**
- * Finds the answer of an earlier request with the key.
- * @throws DomainError idempotency_key_reused (another request had the key), result_removed (the answer is not kept any more)
- */
+/** @throws DomainError idempotency_key_reused (another request had the key), result_removed (the answer is not kept any more) */
 export type AnswerFinder = (request: KeyedRequest, now: Date) => Promise<KeyState>;
 
 interface LookUp extends Pick<KeyedRequest, 'caller' | 'keyHash' | 'clubId'> {
@@ -87,7 +81,10 @@ const selectKeys = prepared<KeyRow, { callers: string[]; keyHashes: Buffer[]; ti
 /** The maximum number of look-ups of a process at the same time, and of keys in one look-up. */
 const lookUpBounds = { atOnce: 4, most: 100 } as const;
 
-/** @returns the finder of kept answers of a process. It looks up the keys of concurrent requests together, because each request looks up its key first */
+/**
+ * @returns the finder of kept answers of a process. It looks up the keys of concurrent requests together, because each request looks up its
+ * key first
+ */
 export function createAnswerFinder({ db, vault }: { db: Database; vault: Vault }): AnswerFinder {
   const lookUp = gathered(
     (lookUps: readonly LookUp[]) =>
@@ -119,7 +116,7 @@ export function createAnswerFinder({ db, vault }: { db: Database; vault: Vault }
   };
 }
 
-/** @returns undefined if the operator has removed the key under which the answer was sealed */
+/** @returns undefined if the key that sealed the answer was removed */
 function openedAnswer(vault: Vault, answer: Buffer, id: string): string | undefined {
   try {
     return vault.open(answer, id);
@@ -145,9 +142,8 @@ const insertKey = prepared<
 );
 
 /**
- * Claims the key in the transaction of its request. A claim waits for an earlier request with the key until that request ends, at most for
- * the lock timeout of our connections (5 s).
- * @returns the id of the claimed row
+ * Claims the key in the transaction of its request. Waits for an earlier request with the key, at most for the lock timeout of our
+ * connections (5 s).
  * @throws RequestRepeated if an earlier request has committed. DomainError request_in_progress if it still runs
  */
 export async function claimKey(tx: Transaction, request: KeyedRequest, now: Date): Promise<Id> {
@@ -186,8 +182,8 @@ const updateKey = prepared<
 );
 
 /**
- * Adds the answer to the claimed row. The row stays empty if the answer is too large (IDEM-7). It also stays empty after the removal of a
- * student since the request began, if the answer may tell something about a student (IDEM-6).
+ * Adds the answer to the claimed row. The row stays empty if the answer is too large (IDEM-7). It also stays empty if the answer may
+ * contain data about a student, and a student was removed since the request began (IDEM-6).
  * @param claim the id of the claimed row, and the number of removals before the request ran
  */
 export async function keepAnswer(
@@ -201,7 +197,7 @@ export async function keepAnswer(
   const answer = Buffer.byteLength(text) <= repetitionRules.answerBytes ? vault.seal(text, claim.id) : null;
   const mayBeErased = isAboutStudent || caller.startsWith(studentCaller(''));
   const erasedClub = mayBeErased && clubId !== undefined ? clubId : null;
-  // A removal empties committed rows. So it waits for this row, or this row waits for the removal and then sees it.
+  // A removal empties committed rows. So it either waits for this row, or this row waits for it and then sees it.
   if (erasedClub !== null)
     await tx.run(sql`SELECT pg_advisory_xact_lock_shared(hashtextextended('idempotency ' || ${erasedClub}::text, 0))`);
   const erasures = erasedClub === null ? 0 : claim.erasures;
@@ -209,8 +205,8 @@ export async function keepAnswer(
 }
 
 /**
- * Deletes the rows of a student who is removed, and empties all answers of the club that may tell something about a student. A repetition of
- * their requests gets result_removed (IDEM-6).
+ * Deletes the rows of a removed student, and empties all answers of the club that may contain data about a student. A repetition of such a
+ * request gets result_removed (IDEM-6).
  */
 export async function eraseAnswers(
   tx: Transaction,
@@ -225,7 +221,6 @@ export async function eraseAnswers(
   );
 }
 
-/** Deletes one batch of expired rows. @returns their number, and whether more may be expired now */
 export async function removeExpiredAnswers(
   db: Queries,
   now: Date,

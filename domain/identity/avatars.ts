@@ -1,6 +1,4 @@
-/**
- * Presents and replaces the pictures of students. A student's row stores the key of the picture, and API callers get a signed URL (MED-28).
- */
+/** Presents and replaces the pictures of students. A student's row stores the key of the picture, and callers get a signed URL (MED-28). */
 import { Student } from '../../entities/identity/student.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';

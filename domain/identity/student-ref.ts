@@ -1,7 +1,6 @@
 /** Defines a reference to the student who makes a request. */
 import type { Id } from '../../platform/core/ids.ts';
 
-/** A student in a club. */
 export interface Reader {
   clubId: Id;
   id: Id;

@@ -15,7 +15,7 @@ import { pageOfFound, search } from '../../platform/infra/postgres/lists/search.
 import { emailPattern, tidyName } from '../../platform/core/text/text.policy.ts';
 import { presentStudent, type StudentIdentity } from './student-identity.ts';
 
-/** Every listed student has an e-mail address, because an address is deleted only when its student is removed. */
+/** Every listed student has an e-mail address, because only a removal deletes it. */
 const studentColumns = columns(
   Student,
   ['id', 'name', 'verifiedAt', 'createdAt', 'avatarKey', 'language', 'clubId'],
@@ -25,7 +25,7 @@ const studentColumns = columns(
   .and<{ email: string; hasPassword: boolean }>(sql`student.email, student.password_hash IS NOT NULL AS "hasPassword"`);
 const studentsWithClub = sql`FROM students student JOIN clubs club ON club.id = student.club_id`;
 
-/** @throws Error if there is no such student. That is a bug, because the caller has just read or created the student */
+/** @throws Error if there is no such student, because the caller has just read or created the student */
 export async function getStudent(db: Queries, studentId: Id): Promise<StudentIdentity> {
   const student = await findOne(db, sql`student.id = ${studentId}`);
   if (!student) throw new Error(`There is no student ${studentId}`);

@@ -1,6 +1,6 @@
 /**
- * Switches the daily mail of spaces off and on for all memberships of a student together (CAMP-45, COMM-17). This module uses only the
- * tables of the community, and none of its code.
+ * Switches the daily mail of spaces off and on for all memberships of a student (CAMP-45, COMM-17). This module uses only the tables of the
+ * community, and none of its code.
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -33,7 +33,7 @@ export async function stopDigests(tx: Transaction, studentId: Id): Promise<void>
   );
 }
 
-/** Switches the daily mail on again for the marked memberships of a student. The function locks the student. */
+/** Switches the daily mail on again for the marked memberships. Locks the student. */
 export async function resumeDigests(tx: Transaction, studentId: Id): Promise<void> {
   await lockStudent(tx, studentId);
   await tx.run(sql`UPDATE community_memberships SET digest = true, digest_left = false

@@ -1,7 +1,6 @@
 /**
- * Updates memberships of spaces when the access of students changes. The transaction that opens an account, or grants, ends or moves
- * access, calls this module (COMM-8, COMM-9). The contexts of accounts and access cannot call the community, because the community depends
- * on them. So they call this module, which depends on no context and only uses tables.
+ * Updates memberships of spaces in the transaction that opens an account, or grants, ends or moves access (COMM-8, COMM-9). Accounts and
+ * access cannot call the community, because the community depends on them. So they call this module, which only uses tables.
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -9,9 +8,9 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { hasLeftDigests } from './digests.ts';
 
 /**
- * Makes students members of the spaces that every student with access joins automatically. For each membership, the function records
- * whether `member_count` includes it. A student who left, was removed or is banned does not become a member again. The cost depends on the
- * number of students and on the number of the club's spaces, but not on the number of members. A second call changes nothing.
+ * Makes students members of the spaces with `auto_join`, and records for each membership whether `member_count` includes it. A student who
+ * left, was removed or is banned does not become a member again. The cost depends on the students and the club's spaces, but not on the
+ * number of members. A second call changes nothing.
  * @param studentIds students whose rows the transaction has locked or just inserted
  * @param spaceId if present, only this space is handled
  */
@@ -21,8 +20,7 @@ export async function followAccess(
   now: Date,
 ): Promise<void> {
   const ofSpace = spaceId === undefined ? sql`` : sql`AND space.id = ${spaceId}`;
-  // If a student's access begins later, the student becomes a member now. The membership counts only after the access has begun. So no job
-  // is needed to add the member at that time.
+  // A student with later access becomes a member now, but counts only when the access begins. So no job is needed at that time.
   await tx.run(sql`
     WITH held AS MATERIALIZED (
       SELECT enrollment.student_id, opening.space_id, bool_or(enrollment.starts_at <= ${now}) AS open,
@@ -49,8 +47,8 @@ export async function followAccess(
 const membershipsPerRound = 500;
 
 /**
- * Updates memberships after access has begun or ended because of its dates. `member_count` is correct again within an hour (COMM-8).
- * Repeated or simultaneous calls do no harm.
+ * Updates memberships after access has begun or ended by its dates. `member_count` is correct again within an hour (COMM-8). Repeated or
+ * simultaneous calls do no harm.
  * @returns the number of due memberships, and whether there may be more to do now
  */
 export async function followAccessByTime(db: Database, now: Date): Promise<{ followed: number; more: boolean }> {
@@ -67,14 +65,14 @@ export async function followAccessByTime(db: Database, now: Date): Promise<{ fol
   return { followed: due.length, more: due.length === membershipsPerRound };
 }
 
-/** Locks these students. @returns those students who are not removed */
+/** Locks these students. @returns the students who are not removed */
 async function lockStudents(tx: Transaction, studentIds: readonly Id[]): Promise<Id[]> {
   const students = await tx.rows<{ id: Id }>(sql`
     SELECT id FROM students WHERE id = ANY (${studentIds}::uuid[]) AND removed_at IS NULL ORDER BY id FOR NO KEY UPDATE`);
   return students.map(({ id }) => id);
 }
 
-/** The number of students in a page. A page takes some milliseconds, and its students are locked for this time. */
+/** A page takes some milliseconds, and its students are locked for this time. */
 const studentsPerPage = 500;
 /**
  * The pause before the step checks again whether other transactions are still writing students. Such a transaction lasts some seconds at
@@ -101,9 +99,9 @@ const writersOfStudents = sql`SELECT virtualtransaction FROM pg_locks
      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /**
- * The step of the workflow `space-fill/<space>`. It updates the memberships of a space, one page of the club's students at a time (COMM-9).
- * A transaction that is still adding students may not see the current state of the space. So the step first waits for such transactions
- * (ADR 31). If the space changes, the run begins again with the first student.
+ * The step of the workflow `space-fill/<space>`. It updates the memberships of a space, one page of students at a time (COMM-9). It first
+ * waits for transactions that are adding students, because they may not see the current state of the space (ADR 31). If the space changes,
+ * the run begins again with the first student.
  * @param now Unix milliseconds
  */
 export async function fillSpace({ db }: { db: Database }, spaceId: Id, now: number): Promise<SpaceFillStep> {
@@ -136,8 +134,8 @@ export async function fillSpace({ db }: { db: Database }, spaceId: Id, now: numb
 }
 
 /**
- * Reads the next students in the order in which their accounts were opened, because an index has this order. The last student of the
- * previous page may have been removed. But the row of a removed student still exists, so the next page can begin after this row.
+ * Reads the next students in the order in which their accounts were opened, because an index has this order. The row of a removed student
+ * still exists, so a page can begin after it.
  */
 async function pageOfStudents(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
   const from =

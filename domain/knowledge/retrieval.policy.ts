@@ -4,12 +4,12 @@
  * A word stem in the club's material that corresponds to a word of the question: it is the same word, or a word with a similar spelling.
  */
 export interface Term {
-  /** The index of the corresponding word in the question, from 0. If several stems belong to a word, only the best stem counts. */
+  /** The index of the word in the question, from 0. Only the best stem of a word counts. */
   word: number;
   lexeme: string;
   /** The number of the club's passages that contain the stem. */
   passages: number;
-  /** The similarity of the stem and the question's word: 1 for the same word, and less than 1 for a similar spelling. */
+  /** 1 for the word itself, less for a similar spelling. */
   likeness: number;
 }
 
@@ -26,11 +26,11 @@ export const rankingRules = {
   terms: 24,
   /** The maximum number of words for which similarly spelled words are searched, because the material does not contain them. */
   misspelled: 6,
-  /** The maximum number of passages that are ranked. This number also limits the cost of a search in which every word is common. */
+  /** Limits the cost of a search in which every word is common. */
   candidates: 1_000,
   /**
-   * The maximum scores of a word in the text, in the headings, and in the title. Each further occurrence in the text brings the score
-   * nearer to the maximum.
+   * The maximum scores of a word in the text, in the headings, and in the title. Each occurrence in the text brings the score nearer to the
+   * maximum.
    */
   fields: { text: 1, headings: 0.3, title: 0.25 },
   /** The passages are ranked twice. In the second ranking, a passage also gets this share of the scores of its neighbours. */
@@ -50,7 +50,7 @@ export const rankingRules = {
  * @returns the rarest first
  */
 export function weigh(terms: readonly Term[], total: number): WeighedTerm[] {
-  let before = 0; // the number of passages that the terms so far may select. Once it is high enough, further terms do not select passages
+  let before = 0; // once the terms so far may select this many passages, further terms select none
   return terms
     .toSorted((a, b) => a.passages - b.passages || a.word - b.word || (a.lexeme < b.lexeme ? -1 : 1))
     .slice(0, rankingRules.terms)

@@ -33,7 +33,7 @@ export interface Retrieved {
 export interface RetrievalRequest {
   clubId: Id;
   agentId: Id;
-  /** The question, which may be any text of any length. */
+  /** Any text of any length. */
   question: string;
   /** The most passages. */
   limit: number;
@@ -41,8 +41,7 @@ export interface RetrievalRequest {
 
 /**
  * Finds passages that contain at least one word of the question. If the agent belongs to a different club, the result is empty.
- * @returns the passages that match the question best, with the best first; an empty list if the agent's material contains no word of the
- *   question
+ * @returns the passages, the best first; an empty list if the material has no word of the question
  */
 export async function retrieve(db: Queries, request: RetrievalRequest): Promise<Retrieved[]> {
   const { clubId, agentId, question, limit } = request;
@@ -58,7 +57,7 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
         clubId,
         agentId,
         choosing: inIndex(choosing),
-        // If even the rarest word is common, passages that contain the two rarest words are selected first.
+        // If even the rarest word is common, passages with the two rarest words come first.
         rarest: first && next && first.passages > rankingRules.candidates ? inIndex([first.lexeme, next.lexeme]) : null,
         terms,
         limit,
@@ -66,8 +65,8 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
     );
   const choosing = lexemes.filter((_, place) => terms[place]?.chooses);
   const matches = await search(choosing);
-  // First, only the words of the question that are rarest in the club select passages. But the material of this agent may contain only the
-  // other words. If too few passages are found, a second search uses all words.
+  // First, only the rarest words of the question select passages. But the agent's material may have only the other words, so a second
+  // search uses all words if the first finds too few.
   return matches.length < limit && choosing.length < lexemes.length ? search(lexemes) : matches;
 }
 
@@ -101,9 +100,8 @@ const passageColumns = columns(
 const sourceColumns = columns(AgentSource, { sourceId: 'id', sourceKind: 'kind', sourceTitle: 'title' }, 'material');
 
 /**
- * Returns SQL for the passages of the agent's material that the index of the club's passages finds. The operator `&&` finds passages with
- * any of the lexemes, and `@>` finds passages with all lexemes. OFFSET 0 prevents a slow plan that would read the index once for each
- * source of the material.
+ * The passages of the agent's material by the index of the club's passages. `&&` finds passages with any of the lexemes, `@>` with all.
+ * OFFSET 0 prevents a slow plan that reads the index once for each source.
  */
 const chosenBy = (condition: Sql) => sql`
     SELECT * FROM (
@@ -113,9 +111,9 @@ const chosenBy = (condition: Sql) => sql`
 interface Ranking {
   clubId: Id;
   agentId: Id;
-  /** Returns the lexemes for the search in the index. A passage with any of these lexemes is ranked. */
+  /** Passages with any of these lexemes are ranked. */
   choosing: readonly string[];
-  /** Returns the lexemes for the search in the index. Passages with all these lexemes come first. */
+  /** Passages with all these lexemes come first. */
   rarest: readonly string[] | null;
   terms: readonly WeighedTerm[];
   limit: number;

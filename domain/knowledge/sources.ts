@@ -1,6 +1,6 @@
 /**
- * Updates a club's index when its material changes. Each visible lesson or file in the material of an agent has exactly one row in
- * `agent_sources`, and the table has no other rows. A transaction that changes such material must call `syncSources`.
+ * Updates a club's index when its material changes. Each visible lesson or file in an agent's material has exactly one row in
+ * `agent_sources`, and there are no other rows. A transaction that changes such material must call `syncSources`.
  */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
@@ -10,17 +10,17 @@ import { runOf } from '../../platform/engine/workflow-types.ts';
 import type { Priority } from '../../entities/facts/values.ts';
 import type { SourceKind } from '../../entities/knowledge/values.ts';
 
-/** The scope of a change: the lessons and files that the change may have added, removed or modified. */
+/** The lessons and files that a change may have added, removed or modified. */
 export interface SourceScope {
   lessonIds?: readonly Id[];
-  /** The courses of the scope. All their lessons belong to the scope. */
+  /** All lessons of these courses belong to the scope. */
   courseIds?: readonly Id[];
   mediaIds?: readonly Id[];
-  /** The agents of the scope. Their whole material belongs to the scope. */
+  /** The whole material of these agents belongs to the scope. */
   agentIds?: readonly Id[];
-  /** Whether the whole club belongs to the scope: all rows of its index, and all material that the index should contain. */
+  /** All rows of the club's index, and all material that it should have. */
   wholeClub?: boolean;
-  /** Whether the content has changed, so that the sources must be read again. A changed title is detected without this flag. */
+  /** The sources must be read again. A changed title is detected without this flag. */
   contentChanged?: boolean;
 }
 
@@ -42,10 +42,10 @@ export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScop
   await wakeSources(tx, clubId, await syncItems(tx, clubId, items, scope.contentChanged ?? false, now), now);
 }
 
-/** The number of sources that one statement wakes. A club's whole index needs several statements. */
+/** A club's whole index needs several statements. */
 const wakesAStatement = 1_000;
 
-/** Wakes the workflows of these sources. @param priority normal if absent */
+/** @param priority normal if absent */
 export async function wakeSources(
   tx: Transaction,
   clubId: Id,
@@ -61,7 +61,7 @@ export async function wakeSources(
     await wakeRuns(tx, runs.slice(from, from + wakesAStatement), now);
 }
 
-/** SQL that requests a new reading of a source. The passages of the source stay in use until new passages replace them. */
+/** Requests a new reading. The old passages stay in use until then. */
 export const wantedAnew = (now: Date): Sql => sql`wanted_version = wanted_version + 1, status = 'pending',
   error_code = NULL, attempts = 0, looks_at = ${now}, updated_at = ${now}`;
 
@@ -75,7 +75,7 @@ interface Wide {
   wholeClub: boolean;
 }
 
-/** Returns SQL for the lessons or files of a scope. */
+/** The lessons or files of a scope. */
 const scopeOf: Record<SourceKind, (scope: Wide) => Sql> = {
   lesson: ({ clubId, agentIds, courseIds, wholeClub }) => sql`
     SELECT id FROM lessons WHERE course_id = ANY (${courseIds}::uuid[])
@@ -95,7 +95,7 @@ const scopeOf: Record<SourceKind, (scope: Wide) => Sql> = {
             WHERE ${wholeClub}::boolean AND club_id = ${clubId} AND media_id IS NOT NULL`,
 };
 
-/** @returns the ids of the lessons or files as a list, so that Postgres knows their number when it plans the next statement */
+/** @returns the ids as a list, so that Postgres knows their number when it plans the next statement */
 async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: SourceScope): Promise<Id[]> {
   const { lessonIds = [], courseIds = [], mediaIds = [], agentIds = [], wholeClub = false } = scope;
   const named = kind === 'lesson' ? lessonIds : mediaIds;
@@ -123,7 +123,7 @@ const itemsOf = (clubId: Id, lessonIds: readonly Id[], mediaIds: readonly Id[]) 
       FROM media file
      WHERE file.id = ANY (${mediaIds}::uuid[]) AND file.club_id = ${clubId}`;
 
-/** @returns the sources whose runs must now read or remove them */
+/** @returns the sources that must now be read or removed */
 async function syncItems(
   tx: Transaction,
   clubId: Id,

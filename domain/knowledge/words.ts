@@ -8,8 +8,8 @@ import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 const key = 'club_id, lexeme, word, initial, size, stem';
 
 /**
- * Merges the rows of each changed word into one row, at most `limit` changes per call. The function also deletes words that no passage
- * contains. Rows that are added during the merge wait for a later batch.
+ * Merges the rows of each changed word into one, and deletes words that no passage contains. Rows that are added meanwhile wait for a later
+ * batch.
  * @returns the number of merged changes
  */
 export async function rollUpWords(db: Database, limit: number): Promise<number> {

@@ -10,7 +10,7 @@ const letterFromLeft =
 
 export type Direction = 'ltr' | 'rtl';
 
-/** The Unicode characters FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE, which enclose an isolated value. */
+/** FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE, which enclose an isolated value. */
 const isolateStart = '\u2068';
 const isolateEnd = '\u2069';
 
@@ -34,7 +34,7 @@ export function directionOfText(text: string): Direction | undefined {
   return rightToLeft.test(letter) ? 'rtl' : 'ltr';
 }
 
-/** @returns ` dir="…"` for a text whose direction differs from the direction of its document; otherwise an empty text */
+/** @returns ` dir="…"` if the text has another direction than its document; otherwise an empty text */
 export function dirAttribute(text: string, documentDirection: Direction): string {
   const own = directionOfText(text) ?? documentDirection;
   return own === documentDirection ? '' : ` dir="${own}"`;

@@ -36,7 +36,7 @@ const clubLanguages = [...offeredLanguages, ...searchedLanguages] as const satis
 
 /**
  * @param tag the stored tag
- * @returns the club's language; English if this release does not know the tag, because a later release may have stored the tag
+ * @returns the club's language; English for a tag that only a later release knows
  */
 export function clubLanguageOf(tag: string): ClubLanguage {
   return clubLanguages.find((known) => known === tag) ?? 'en';

@@ -7,7 +7,6 @@ import { ptBR } from './catalogues/pt-br.ts';
 import type { MessageKey } from './arguments.ts';
 import type { Direction } from './bidi.policy.ts';
 
-/** A catalogue: for each key, a text in ICU message syntax. */
 export type Catalogue = Readonly<Record<MessageKey, string>>;
 
 /**
@@ -35,7 +34,7 @@ export function isOffered(tag: string): tag is OfferedLanguage {
 }
 
 /**
- * @param tag any text, such as a BCP 47 tag in any case
+ * @param tag any text, in any case
  * @returns the offered language that a reader of this language understands, if any. This is the language of the tag, or another variant of
  * that language, such as `pt-BR` for `pt`
  */
@@ -60,7 +59,6 @@ export function languageOf(...tags: readonly (string | null | undefined)[]): Off
   return defaultLanguage;
 }
 
-/** @returns the direction in which a language is written */
 export function directionOf(tag: string): Direction {
   // TypeScript's library does not declare `getTextInfo` yet; Node 22 and later have it.
   const locale = new Intl.Locale(tag) as Intl.Locale & { getTextInfo: () => { direction: string } };

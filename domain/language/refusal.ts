@@ -12,15 +12,15 @@ export type PlainRefusalKey = {
   [Key in RefusalKey]: keyof MessageArguments[Key] extends never ? Key : never;
 }[RefusalKey];
 
-/** A message of the catalogues, given by its key or by a function that fills in its values. */
+/** A message of the catalogues, by its key or by a function that fills in its values. */
 export type RefusalWords = PlainRefusalKey | ((wording: Wording) => string);
 
 interface RefusalDetails extends ErrorHeaders {
-  /** The message for programmers and administrators; if absent, the English text of the message is used. */
+  /** The message for programmers and administrators; by default, the English message. */
   readonly technical?: string;
 }
 
-/** A refusal whose message a student reads in their own language. Its code and headers are the same in each language. */
+/** A refusal with a message in the student's own language. Its code and headers do not depend on the language. */
 export class RefusalToPerson extends DomainError {
   private readonly words: RefusalWords;
 
@@ -29,10 +29,7 @@ export class RefusalToPerson extends DomainError {
     this.words = words;
   }
 
-  /**
-   * @param tags BCP 47 tags, with the preferred tag first. Null means no tag. `languageOf` chooses the language in the same way
-   * @returns the message for the reader
-   */
+  /** @param tags BCP 47 tags, the preferred first; null for none */
   messageIn(...tags: readonly (string | null | undefined)[]): string {
     return messageOf(this.words, wordingIn(languageOf(...tags)));
   }
@@ -42,7 +39,7 @@ function messageOf(words: RefusalWords, wording: Wording): string {
   return typeof words === 'string' ? wording.say(words) : words(wording);
 }
 
-/** @returns the number of minutes that a message shows, a whole number that is at least 1 */
+/** @returns whole minutes for a message, at least 1 */
 export function minutesOf(seconds: number): number {
   return Math.max(1, Math.ceil(seconds / 60));
 }

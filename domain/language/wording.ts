@@ -8,7 +8,7 @@ import { isolated, type Direction } from './bidi.policy.ts';
 import { catalogues, directionOf, type OfferedLanguage } from './languages.ts';
 import type { MessageArguments, MessageKey } from './arguments.ts';
 
-/** A call for a message without arguments passes no values. */
+/** A message without arguments takes no values. */
 type ArgumentsOf<Key extends MessageKey> = Key extends MessageKey
   ? keyof MessageArguments[Key] extends never
     ? []
@@ -18,13 +18,13 @@ type ArgumentsOf<Key extends MessageKey> = Key extends MessageKey
 export interface Wording {
   readonly language: OfferedLanguage;
   readonly direction: Direction;
-  /** @returns the message as plain text. Values in the message are isolated if they have the other writing direction */
+  /** @returns the message as plain text. Values of the other writing direction are isolated */
   say<Key extends MessageKey>(key: Key, ...values: ArgumentsOf<Key>): string;
   /** @returns a day such as `2 March 2026`, in the time zone (an IANA name) */
   day(at: Date, timeZone: string): string;
   /**
-   * @returns a time such as `Monday 2 March 2026 at 09:00 (Central European Time)`. If the hour occurs twice because of a clock
-   * change, the offset from UTC distinguishes the two.
+   * @returns a time such as `Monday 2 March 2026 at 09:00 (Central European Time)`. If the hour occurs twice because of a clock change, the
+   * offset from UTC distinguishes the two.
    */
   moment(at: Date, timeZone: string): string;
   /** @returns a time such as `2 March at 09:00`, for lists that name the zone once; the offset is added if the hour occurs twice */
@@ -33,12 +33,11 @@ export interface Wording {
   zone(at: Date, timeZone: string): string;
 }
 
-/** Treats tags in messages as plain text. Without this option, the parser would read them as elements. */
+/** Tags in messages are plain text, and not elements. */
 const asText = { ignoreTag: true } as const;
 
 const wordings = new Map<OfferedLanguage, Wording>();
 
-/** @returns the wording of a language, created once per process */
 export function wordingIn(language: OfferedLanguage): Wording {
   let wording = wordings.get(language);
   if (!wording) wordings.set(language, (wording = createWording(language)));
@@ -50,7 +49,7 @@ type Formatter<Key extends string> = (key: Key, values: Readonly<Record<string, 
 
 /**
  * @param messages the messages in ICU syntax
- * @returns a function that fills in the messages by the rules of the language. Values are isolated if they have the other writing direction
+ * @returns a function that fills in the messages by the rules of the language. Values of the other writing direction are isolated
  */
 export function formatterOf<Key extends string>(
   messages: Readonly<Record<Key, string>>,
@@ -107,7 +106,7 @@ function createWording(language: OfferedLanguage): Wording {
 
 interface Format {
   format: IntlMessageFormat;
-  /** The arguments that only choose between variants of the message. The message never shows their values. */
+  /** Arguments that only choose a variant of the message, and are never shown. */
   selectors: ReadonlySet<string>;
 }
 
@@ -124,7 +123,7 @@ function selectorsIn(elements: readonly MessageFormatElement[]): string[] {
   });
 }
 
-/** Caches formats, because creating a format is slow. There are about 400 time zones, but all clubs together use only a few dozen. */
+/** Creating a format is slow. All clubs together use only a few dozen of the about 400 time zones. */
 const dateFormats = new Map<string, Intl.DateTimeFormat>();
 
 function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -140,13 +139,13 @@ function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOpt
 /** @returns a name such as `Central European Time`; the IANA name if the language has no name for the zone */
 function zoneName(locale: string, timeZone: string, at: Date): string {
   const zone = zoneHere(timeZone);
-  // Uses a date in January, because the name of the zone would also contain the country if the date were near a clock change.
+  // Near a clock change, the name of the zone would also contain the country.
   const january = new Date(Date.UTC(at.getUTCFullYear(), 0, 15));
   const generic = partOf(dates(locale, zone, { timeZoneName: 'longGeneric' }), january);
   return /\d/.test(generic) ? zone : generic;
 }
 
-/** @returns an offset such as `GMT+2`, if the zone's clocks show this date and time twice */
+/** @returns an offset such as `GMT+2`, if the clocks show this time twice */
 function offsetIfTwice(locale: string, timeZone: string, at: Date): string | undefined {
   const zone = zoneHere(timeZone);
   return occursTwice(at, zone) ? partOf(dates(locale, zone, { timeZoneName: 'shortOffset' }), at) : undefined;
@@ -158,7 +157,7 @@ const partOf = (format: Intl.DateTimeFormat, at: Date) =>
 /** The clocks of a zone are set back by at most three hours: by two hours in Antarctica/Troll, and usually by half an hour or one hour. */
 const setBackMinutes = [30, 60, 120, 180] as const;
 
-/** Whether the zone's clocks show this date and time twice, because the clocks are set back. */
+/** True for times that occur twice, because the clocks are set back. */
 function occursTwice(at: Date, zone: string): boolean {
   const clock = dates('en-GB', zone, { dateStyle: 'short', timeStyle: 'short' });
   const clockTime = clock.format(at);

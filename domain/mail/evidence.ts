@@ -1,4 +1,4 @@
-/** Handles events that prove that a mail was sent, even if the row of the mail says that it was not sent (CAMP-14). */
+/** Handles events that prove that a mail was sent, whatever its row says (CAMP-14). */
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**
@@ -9,7 +9,7 @@ export const provenAt: Sql = sql`least(delivered_at, bounced_at, soft_bounced_at
 /**
  * The SET clauses of an UPDATE of `mails`, after an event has proved that the mail was sent. They change the status to `sent`. If a worker
  * is still handing the mail over, they do not change the status, because that worker records the result.
- * @param at the time of the event
+ * @param at when the event happened
  */
 export const sentByEvidence = (at: Sql): Sql => sql`
   status = CASE WHEN status = 'sending' THEN status ELSE 'sent' END,
@@ -17,11 +17,7 @@ export const sentByEvidence = (at: Sql): Sql => sql`
   last_error = CASE WHEN status = 'sending' THEN last_error END,
   sent_at = CASE WHEN status = 'sending' THEN sent_at ELSE least(sent_at, ${at}) END`;
 
-/**
- * The SET clauses of an UPDATE of `mails` at the end of a hand-over. They write the outcome. If an event has already proved that the mail
- * was sent, they write `sent` instead.
- * @param status the outcome. It is `skipped` if the campaign has ended
- */
+/** SET clauses of an UPDATE of `mails` at the end of a hand-over. They set the outcome, or `sent` if an event has already proved it. */
 export const settledAs = (status: 'failed' | 'pending' | 'skipped', lastError: Sql): Sql => sql`
   status = CASE WHEN ${provenAt} IS NULL THEN ${status}::text ELSE 'sent' END,
   skip_reason = CASE WHEN ${provenAt} IS NULL AND ${status}::text = 'skipped' THEN 'canceled' END,

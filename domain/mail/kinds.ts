@@ -19,11 +19,9 @@ export type MailRow = Pick<
   | 'formerEndsAt'
 >;
 
-/**
- * The values that a mail's template needs, from the rows that the mail is about. Words that a mail must not contain are omitted (DEC-64).
- */
+/** The values of a mail's template, from the rows that the mail is about. Words that a mail must not contain are left out (DEC-64). */
 export interface MailSubject {
-  /** The id of the row that replaces `{id}` in the path of the template's link. */
+  /** Replaces `{id}` in the path of the template's link. */
   id?: Id;
   endpointUrl?: string;
   lessonTitle?: string;
@@ -32,12 +30,11 @@ export interface MailSubject {
     startsAt: Date;
     /** The IANA name of the time zone in which the mail shows the start. */
     timeZone: string;
-    /** The name of the person whom the reader meets; null if that person is a removed student. */
+    /** Null if this person is a removed student. */
     withWhom: string | null;
-    /** The reason of the cancellation; null if no reason was given. */
     reason: string | null;
   };
-  /** The entry for the reader's calendar. If its summary is not usable, the mail uses a standard summary. */
+  /** The entry in the reader's calendar. If its summary is not usable, a standard summary replaces it. */
   calendar?: Omit<CalendarEvent, 'stamp'>;
 }
 
@@ -51,8 +48,5 @@ export type MailKind = (db: Queries, mail: MailRow, now: Date) => Promise<MailSu
 /** The kinds of mail that one context sends. */
 export type MailKinds = Readonly<Partial<Record<MailTemplate, MailKind>>>;
 
-/**
- * A kind of mail that is only about its recipient, its token and its club. For such a mail, no other rows are read, and the mail is sent as
- * long as the recipient has an address.
- */
+/** A mail that is only about its recipient, its token and its club. It is sent as long as the recipient has an address. */
 export const aboutRecipient: MailKind = async () => ({});

@@ -8,9 +8,7 @@ const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
  */
 const directionMarks = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
-/**
- * @returns the normalized name; undefined for an invalid name, which is a path, has only dots or spaces, or has invisible characters
- */
+/** @returns the normalized name; undefined for a path, a name of only dots or spaces, and a name with invisible characters */
 export function tidyFileName(input: string): string | undefined {
   const name = input.normalize('NFC').trim();
   if (!hasVisible(name) || controls.test(name) || directionMarks.test(name) || /[/\\]/.test(name) || /^\.*$/.test(name))
@@ -26,10 +24,7 @@ export function nameAs(fileName: string, mime: string): string {
   return extension === undefined ? fileName : `${fileName.replace(/(?<=.)\.[^.]{1,5}$/u, '')}.${extension}`;
 }
 
-/**
- * @returns the header `Content-Disposition` for a file of this name: first an ASCII form for old clients, then the full name as RFC 8187
- * requires
- */
+/** @returns the header `Content-Disposition`: an ASCII form for old clients, then the full name as RFC 8187 requires */
 export function dispositionOf(kind: 'attachment' | 'inline', fileName: string): string {
   const plain = fileName.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');
   const full = encodeURIComponent(fileName).replace(

@@ -78,9 +78,7 @@ const minuteMs = 60_000;
 export const mediaRules = {
   /** The lifetime of an upload address. */
   uploadMs: 15 * minuteMs,
-  /**
-   * The extra time after the upload address has expired. An upload that started before the expiry may still be completed within this time.
-   */
+  /** An upload that started before its address expired may still be completed within this time. */
   completionMs: 60 * minuteMs,
   /**
    * The time between the expiry of an upload address and a further erasure of the object, if the file was removed. An upload may arrive
@@ -93,11 +91,11 @@ export const mediaRules = {
    * is erased repeatedly, at growing intervals.
    */
   arrivalMs: 24 * 60 * minuteMs,
-  /** The maximum number of upload addresses of a library that are still valid and to which no file has been uploaded yet. */
+  /** The maximum number of a library's valid upload addresses without an uploaded file. */
   maxLibraryAddresses: 200,
   /** The longest side of an image for agents, in pixels. */
   agentImageSide: 8_000,
-  /** The maximum number of images that a student has uploaded, or is uploading, and that no question of the student shows. */
+  /** The maximum number of a student's images, complete or not, that no question shows. */
   maxUnusedImages: 20,
   /** The time for which an image is kept after its upload was completed, if no question shows the image. */
   unusedImageMs: 7 * 24 * 60 * minuteMs,
@@ -142,7 +140,7 @@ export const expiryRules = {
   warningMs: 7 * 24 * 60 * minuteMs,
   /** One mail contains all warnings that are due within a period of this length. */
   oneWarningMs: 24 * 60 * minuteMs,
-  /** The time until the next try, if a removal failed because the file is in use. */
+  /** The wait after a removal that failed because the file is in use. */
   inUseMs: 24 * 60 * minuteMs,
 } as const;
 

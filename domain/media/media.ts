@@ -1,4 +1,4 @@
-/** Files of a club and of its students. Reads the rows of files, and makes the records that callers get (MED-1). */
+/** Reads the rows of files of a club and its students, and makes the records that callers get (MED-1). */
 import { Media } from '../../entities/media/media.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
@@ -58,14 +58,13 @@ export interface StoredMedia {
   createdAt: Date;
   /** The renditions by role; null if the file has no renditions. */
   renditions: Partial<Record<RenditionRole, { key: string; mime: string }>> | null;
-  /** Whether the file is ready, but a worker may still make renditions of it. */
+  /** The file is ready, but a worker may still make renditions of it. */
   isUnfinished: boolean;
   /** The tracks in the order in which they were added. Null if the file has no tracks. */
   tracks: StoredTrack[] | null;
   transcription: StoredTranscription | null;
 }
 
-/** The stored columns of a subtitle track. */
 export interface StoredTrack {
   /** BCP 47. */
   language: string;
@@ -75,7 +74,7 @@ export interface StoredTrack {
   madeBy: TrackMaker;
 }
 
-/** A request to make subtitles from the speech in a file. The request is pending or failed. */
+/** A pending or failed request to make subtitles from the speech in a file. */
 export interface StoredTranscription {
   /** BCP 47. */
   language: string;
@@ -139,8 +138,8 @@ export async function loadMedia(
 }
 
 /**
- * Returns the record of a file. The addresses of a ready file are signed, are valid for some minutes, and must not be stored. The
- * addresses of a public file are permanent.
+ * Returns the record of a file. The addresses of a ready file are signed, are valid for some minutes, and must not be stored. The addresses
+ * of a public file are permanent.
  */
 export async function presentMedia(stored: StoredMedia, storage: ObjectStore): Promise<RecordOf<'Media'>> {
   return {

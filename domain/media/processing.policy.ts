@@ -11,7 +11,7 @@ export const identificationRules = {
   filesPerThread: 100,
   /** The limit of CPU time for the identification of one file. An image of 20 MB takes about 50 ms. */
   workMs: 5_000,
-  /** The memory limits of the thread: one for its objects, and one for its buffers, which contain one image and one piece of a file. */
+  /** One limit for the thread's objects, and one for its buffers, which hold an image and a piece of a file. */
   maxHeapMb: 64,
   maxBuffersMb: 64,
 } as const;
@@ -21,9 +21,7 @@ export const processingRules = {
   /** The lease of a claim. A worker that still works renews its lease. */
   leaseMs: 10 * secondMs,
   renewalMs: 2_500,
-  /**
-   * A file that is not ready yet gets the status `failed` after this many failures in a row that are our own faults.
-   */
+  /** A file that is not ready yet becomes `failed` after this many failures in a row that are our own faults. */
   maxFaults: 7,
   /** The time for which a call that completes an upload waits for the result. Most files are processed within this time. */
   watchMs: 2 * secondMs,
@@ -31,25 +29,23 @@ export const processingRules = {
   maxWatching: 200,
   /** The maximum number of old files that are processed at the same time. */
   maxOldFiles: 50,
-  /**
-   * The time for which a replaced original is kept. Its signed addresses are valid for 20 minutes, and a download takes a while.
-   */
+  /** The time for which a replaced original is kept. Its signed addresses are valid for 20 minutes, and a download takes a while. */
   emptyAfterMs: 30 * minuteMs,
 } as const;
 
-/** The version of the sizes below. Renditions of a different version are not shown. */
+/** Increase it when the sizes below change. Renditions of another version are not shown. */
 export const renditionVersion = 1;
 
 /** @returns the prefix of the keys of a file's renditions */
 export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
 
 /**
- * The version of the rules that examine files. Older files are examined again (MED-30). Version 1 rotates photos, makes no MP4s of HDR
- * videos, and makes MP4s of students' submissions.
+ * The version of the rules that examine files. Files of an older version are examined again (MED-30). Version 1 rotates photos, makes no
+ * MP4s of HDR videos, and makes MP4s of students' submissions.
  */
 export const examinationVersion = 1;
 
-/** A size in pixels. A picture that must be square shows only the middle part of the longer side. */
+/** In pixels. A square picture shows only the middle of the longer side. */
 interface Box {
   width: number;
   height: number;
@@ -62,16 +58,13 @@ export const renditionBoxes = {
   thumbnail: { width: 320, height: 320 },
 } as const satisfies Partial<Record<RenditionRole, { width: number; height: number }>>;
 
-/**
- * For images with these purposes, the service keeps only its own picture and not the original. The value is the largest size of the picture
- * (MED-22, MED-28).
- */
+/** Images of these purposes are kept only as a picture of this size, without the original (MED-22, MED-28). */
 const keptPictures: Partial<Record<MediaPurpose, Box>> = {
   agent_image: renditionBoxes.preview,
   avatar: { width: 512, height: 512, isSquare: true },
 };
 
-/** @returns the largest size of the picture that the service keeps instead of the original; undefined if the service keeps the original */
+/** @returns undefined if the original is kept */
 export function keptPictureBox(purpose: MediaPurpose): Box | undefined {
   return keptPictures[purpose];
 }
@@ -112,19 +105,16 @@ export const videoRules = {
   memoryMb: 2_048,
   /** The number of threads of each ffmpeg process. The other cores serve requests. */
   threads: 2,
-  /**
-   * The time in the video at which the picture is taken. If one tenth of the video's duration is shorter than this time, the picture is
-   * taken at one tenth of the duration.
-   */
+  /** The picture shows this time of the video, or a tenth of its duration if that is earlier. */
   pictureAtMs: 3 * secondMs,
   pictureMs: minuteMs,
-  /** The number of bytes that must stay free on the disk, in addition to the space that a video needs. */
+  /** The bytes that must stay free on the disk beyond the space of a video. */
   reserveBytes: 512 * megabyte,
-  /** The time until the next try, if no permit is free. */
+  /** The wait if no permit is free. */
   permitWaitMs: 15 * secondMs,
-  /** The time until the next try, if the disk has not enough room. */
+  /** The wait if the disk has not enough room. */
   diskWaitMs: 5 * minuteMs,
-  /** The time until the next try, if ffmpeg is not installed. Until then, the file is ready without its rendition. */
+  /** The wait if ffmpeg is not installed. Until then, the file is ready without its rendition. */
   ffmpegWaitMs: 60 * minuteMs,
 } as const;
 
@@ -161,10 +151,7 @@ export const movingRules = {
   /** The lease of a claim. A worker that still works renews its lease. */
   leaseMs: 10 * secondMs,
   renewalMs: 2_500,
-  /**
-   * The time until the next try, if the file is being processed. The end of the processing wakes the move earlier, but a removal of the
-   * file does not.
-   */
+  /** The wait while the file is being processed. The end of the processing wakes the move earlier, but a removal does not. */
   busyMs: 10 * minuteMs,
   /** The time for which clients may cache the target of a public file's permanent address. */
   linkSeconds: 300,
@@ -181,13 +168,13 @@ export const movingRules = {
  * from the store does not block all other files.
  * @param cores the machine's number of cores
  * @returns the number of files that a worker processes at the same time for one club; the number for all clubs together is twice as high
- *   (ENG-20)
+ * (ENG-20)
  */
 export function mediaPermits(cores: number): number {
   return Math.max(2, Math.min(4, cores - 1));
 }
 
-/** @param faults the number of faults so far, from 1 @returns the milliseconds until the next try; undefined after the last try */
+/** @param faults from 1 @returns the milliseconds until the next try; undefined after the last try */
 export function waitAfterFault(faults: number): number | undefined {
   return waits[faults - 1];
 }

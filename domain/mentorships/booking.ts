@@ -1,4 +1,4 @@
-/** Books, moves, cancels and rates sessions. A transaction that changes a student's session locks the student first (ENG-6). */
+/** Books, moves, cancels and rates sessions. Changing a student's session locks the student first (ENG-6). */
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
 import type { SessionCanceler } from '../../entities/mentorships/values.ts';

@@ -91,8 +91,7 @@ export async function lockOpenMentorship(
   const locking = sql`${openMentorship(student, publicId, now)} FOR NO KEY UPDATE OF mentorship`;
   const lock = () => preparedRows<SeenMentorship>('lock_open_mentorship', tx, locking);
   const locked = await lock();
-  // Before this transaction got the lock, another transaction may have changed the mentor or the deliveries. The first statement did not
-  // see that change, but the second statement does.
+  // Another transaction may have changed the mentor or the deliveries before the lock. The second statement sees the change.
   return requireFirst(locked.length > 0 ? locked : await lock());
 }
 
@@ -153,7 +152,6 @@ export async function listSlots(
   };
 }
 
-/** @returns whether the mentor is still a member of the club */
 async function hasMentor(db: Queries, { clubId }: Reader, mentorship: SeenMentorship): Promise<boolean> {
   return (await db.rows(membershipOf(clubId, mentorship))).length > 0;
 }

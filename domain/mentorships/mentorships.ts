@@ -184,7 +184,7 @@ export async function updateMentorship(
 }
 
 /**
- * The lock keeps the count valid until the commit, so two concurrent creations cannot both pass the check.
+ * The lock prevents two concurrent creations from both passing the limit.
  * @throws DomainError mentorship_limit_reached
  */
 async function requireRoomForMentorship(tx: Transaction, clubId: Id): Promise<void> {

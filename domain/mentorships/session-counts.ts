@@ -1,7 +1,4 @@
-/**
- * Counts the sessions of a club, over all mentors, from daily tallies. The time of the count does not grow with the number of sessions (ADR
- * 11).
- */
+/** Counts the sessions of a club from daily tallies, so that the time does not grow with the number of sessions (ADR 11). */
 import { storedSessionStatuses } from '../../entities/mentorships/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -49,8 +46,8 @@ const isIn = ({ from, to }: Beginnings): Sql =>
   ]);
 
 /**
- * Returns the id under which the tallies of a day are stored. The ids sort in the order of the days.
- * @param day the number of days since 1970; may be infinite
+ * The tallies of a day have this id. The ids sort like the days.
+ * @param day counted from 1970; may be infinite
  */
 const dayId = (day: number): Id =>
   Number.isFinite(day)

@@ -31,7 +31,7 @@ export function shownStatus({ status, endsAt }: Pick<Session, 'status' | 'endsAt
 
 export type SessionMail = Extract<MailTemplate, `mentorship_${string}`>;
 
-/** A mail about a session. It is due at `at`, and it is requested only before `until`. */
+/** Due at `at`, and requested only before `until`. */
 export interface DueMail {
   template: SessionMail;
   at: Date;
@@ -39,9 +39,8 @@ export interface DueMail {
 }
 
 /**
- * Returns the mails that belong to the current time of the session, in the order of their due times. A reminder is omitted if its time has
- * already passed when the session is booked, because the confirmation is enough. When a requested mail is sent, the service checks again
- * whether the mail is still valid.
+ * The mails for the session's current time, in the order of their due times. A reminder is left out if its time has passed at the booking,
+ * because the confirmation is enough. Sending checks again whether a mail is valid.
  */
 function mailsOf({ status, startsAt, endsAt, bookedAt, canceledAt }: Session): DueMail[] {
   if (status === 'canceled') {

@@ -63,9 +63,7 @@ export interface SessionFilter {
   mentorship_id?: Id;
   mentor_id?: Id;
   student_id?: Id;
-  /** If present, only sessions that begin at this time or later are listed. */
   since?: string;
-  /** If present, only sessions that begin before this time are listed. */
   until?: string;
 }
 
@@ -148,10 +146,7 @@ export async function findOwnSession(
   return presentOwn(row, now);
 }
 
-/**
- * Each condition also limits the time at which the sessions begin, so that Postgres can use an index. This is possible because no session
- * is longer than `longestMs`.
- */
+/** No session is longer than `longestMs`. So each condition also limits when sessions begin, and Postgres can use an index. */
 const byStatus: Readonly<Record<ShownStatus, (now: Date) => Sql>> = {
   booked: (now) => sql`session.status = 'booked' AND session.ends_at > ${now}
     AND session.starts_at > ${new Date(now.getTime() - sessionRules.longestMs)}`,

@@ -4,7 +4,7 @@ import { wake } from '../../platform/engine/wakes.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 
-/** The caller holds the lock of the student. The mentor gets a mail about the canceled sessions, which does not name the student. */
+/** The caller holds the lock of the student. The mentor gets a mail about the canceled sessions without the student's name. */
 export async function purgeStudentFromMentorships(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   const canceled = await tx.rows<{ id: Id; clubId: Id }>(sql`
     UPDATE mentorship_sessions

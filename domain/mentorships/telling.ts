@@ -42,10 +42,7 @@ export async function tellOfSession({ db, vault }: VaultDeps, id: Id, now: numbe
   });
 }
 
-/**
- * Locks the student before the session, in the same order as a removal of the student does. The student must be locked because a request
- * for a mail to a student also locks the student's row (ENG-6).
- */
+/** Locks the student before the session, as a removal does. A request for a mail to a student also locks the student's row (ENG-6). */
 const lockStudentOf = (tx: Transaction, id: Id) =>
   tx.run(
     sql`SELECT FROM students WHERE id = (SELECT student_id FROM mentorship_sessions WHERE id = ${id}) FOR KEY SHARE`,

@@ -1,7 +1,4 @@
-/**
- * ZIP archives of a repository's hosted files. Finds the files that a student's archive contains, and streams the bytes of the archive
- * (REPO-5 to REPO-8).
- */
+/** Finds the files of a student's ZIP archive of a repository, and streams the bytes of the archive (REPO-5 to REPO-8). */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -24,8 +21,8 @@ export const downloadsPath = '/downloads';
 /** The time for which a download URL is valid for new requests. */
 const lifetimeMs = 15 * 60_000;
 /**
- * A part of the ETag. Change this value whenever you change the layout of archives. Otherwise a client could continue an old download with
- * bytes of the new layout.
+ * A part of the ETag. Change it with the layout of archives. Otherwise a client could continue an old download with bytes of the new
+ * layout.
  */
 const layoutVersion = 'zip1';
 
@@ -162,7 +159,7 @@ async function* readFile(
 }
 
 /**
- * Reads a file again under its new key. The key changes if the file is published or made private after the archive was opened (MED-27).
+ * Reads a file again under its new key. Publishing changes the key, perhaps after the archive was opened (MED-27).
  * @throws Error
  */
 async function readMoved(

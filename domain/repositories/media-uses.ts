@@ -1,4 +1,4 @@
-/** The uses of library files by repositories. */
+/** Defines how repositories use library files. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { MediaUseRules } from '../media/use-rules.ts';
 

@@ -2,7 +2,7 @@
 
 export type AskedPart =
   | { from: number; length: number; isWhole: boolean }
-  /** The result for a range that begins after the end of the archive, or that is empty. */
+  /** The range is empty, or begins after the end of the archive. */
   | 'unsatisfiable';
 
 /**

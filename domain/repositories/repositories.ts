@@ -94,7 +94,7 @@ export async function updateRepository(
 }
 
 /**
- * Sets the files of a repository, in this order. A file that was already in the repository keeps the time at which it was added.
+ * Sets the files of a repository, in this order. A file that was already there keeps the time of its addition.
  * @throws DomainError not_found (no such repository or file), media_archived (an archived file that was not in the repository),
  *   invalid_request (the request names a file twice)
  */
@@ -146,7 +146,7 @@ async function lockRepository(tx: Transaction, clubId: Id, repositoryId: Id): Pr
 
 /**
  * The caller holds the lock of the repository.
- * @param mediaId the id of the new cover. The value `none` removes the cover, and undefined changes nothing
+ * @param mediaId `none` removes the cover; undefined changes nothing
  */
 async function changeCover(tx: Transaction, clubId: Id, repositoryId: Id, mediaId: string | undefined): Promise<void> {
   if (mediaId === undefined) return;

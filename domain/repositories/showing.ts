@@ -19,9 +19,7 @@ export interface Showing {
   storage: ObjectStore;
 }
 
-/**
- * The number of files whose URLs are signed without a pause. Signing them takes some milliseconds. Then other requests can run (REPO-4).
- */
+/** The URLs that are signed without a pause, in some milliseconds. Then other requests can run (REPO-4). */
 const filesPerSlice = 50;
 
 export type Viewer = 'administrator' | 'student';

@@ -1,6 +1,6 @@
 /**
- * Download tokens. A token names a repository, a student and the time at which the token expires. A MAC proves that this service issued the
- * token. Tokens are not stored (REPO-5).
+ * Issues and reads download tokens. A token names a repository, a student and its own expiry. A MAC proves that this service issued it.
+ * Tokens are not stored (REPO-5).
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/keys/vault.ts';

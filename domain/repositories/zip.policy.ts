@@ -1,11 +1,9 @@
 /**
- * Computes the layout of a ZIP archive of uncompressed files, only from the names, sizes and checksums of the files. So the service knows
- * the exact length of the archive before it reads a byte, and can serve any part of the archive (REPO-6). It follows PKWARE's APPNOTE 6.3,
- * with ZIP64 for large numbers.
+ * Computes the layout of a ZIP archive of uncompressed files from their names, sizes and checksums. So the exact length is known before a
+ * byte is read, and any part can be served (REPO-6). Follows PKWARE's APPNOTE 6.3, with ZIP64 for large numbers.
  */
 import { withoutEnd } from '../../platform/core/text/ends.policy.ts';
 
-/** A file of the archive. */
 export interface ZipFile {
   /** The name in UTF-8. {@link archiveNames} makes names safe and distinct. */
   name: string;
@@ -17,10 +15,7 @@ export interface ZipFile {
   modifiedAt: Date;
 }
 
-/**
- * A segment of an archive, which begins at `start`. It contains either bytes of the ZIP format, or a whole file. The file is identified by
- * its index in the list of files.
- */
+/** A segment of an archive from `start` on: bytes of the ZIP format, or a whole file by its index. */
 export type ZipSegment = { start: number; length: number } & ({ bytes: Buffer } | { file: number });
 
 export interface ZipLayout {
@@ -46,7 +41,7 @@ const endOfDirectory = 0x06054b50;
 const version = 20;
 /** The first version of the ZIP format that has ZIP64. */
 const version64 = 45;
-/** The flag that says that names are in UTF-8. */
+/** Names are in UTF-8. */
 const flags = 0x0800;
 /**
  * The code of the system Unix. Because of this code, programs read the attributes of a file as Unix permissions. The attributes describe an
@@ -91,9 +86,7 @@ class Fields {
   }
 }
 
-/**
- * Builds the extra field, which contains the numbers that do not fit into their own fields. The extra field is empty if all numbers fit.
- */
+/** Holds the numbers that do not fit into their own fields; empty if all do. */
 function extra64(values: readonly number[]): Buffer {
   if (values.length === 0) return Buffer.alloc(0);
   return new Fields()
@@ -160,10 +153,7 @@ export function layOutZip(files: readonly ZipFile[]): ZipLayout {
   return { size: at, segments };
 }
 
-/**
- * Builds the records at the end of the archive. They contain the position of the directory, as a number of 64 bits if 32 bits are not
- * enough.
- */
+/** The end of the archive has the position of the directory, in 64 bits if 32 are not enough. */
 function endOf(count: number, start: number, length: number): Buffer {
   const end = new Fields();
   if (count >= max16 || start >= max32 || length >= max32)
@@ -184,12 +174,12 @@ function endOf(count: number, start: number, length: number): Buffer {
     .done();
 }
 
-/** A part of a segment: bytes of the ZIP format, or the content of a file from the offset `from` on. */
+/** Bytes of the ZIP format, or the content of a file from `from` on. */
 export type ZipPart = { bytes: Buffer } | { file: number; from: number; length: number };
 
 /**
  * @param from the first byte
- * @param length the number of bytes. The range must be inside the archive
+ * @param length in bytes; the range must be inside the archive
  * @returns the parts of segments that make up this range
  */
 export function partsOf({ segments }: ZipLayout, from: number, length: number): ZipPart[] {
@@ -204,10 +194,7 @@ export function partsOf({ segments }: ZipLayout, from: number, length: number): 
     });
 }
 
-/**
- * The maximum number of bytes of a name. A longer name is cut before its extension. File systems accept 255 bytes, and a number may still
- * be added to the name.
- */
+/** A longer name is cut before its extension. File systems accept 255 bytes, and a number may be added. */
 const maxNameBytes = 200;
 /** Names that Windows reserves for devices, with any extension. */
 const devices = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
@@ -217,7 +204,7 @@ const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e
 /** Windows removes full stops and spaces from the end of a name. */
 const badEnd = '. ';
 
-/** @returns a name that every file system accepts, and that cannot place the file in a different folder */
+/** @returns a name that every file system accepts, and that stays in its folder */
 export function safeName(name: string): string {
   const plain = withoutEnd(name.toWellFormed().normalize('NFC').replace(unsafe, '_').trim(), badEnd);
   const usable = plain === '' ? 'file' : devices.test(plain) ? `_${plain}` : plain;

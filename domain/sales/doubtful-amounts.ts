@@ -1,4 +1,4 @@
-/** Finds amounts of purchases that versions up to 0.2.0 may have stored wrongly (SALE-5). The functions change no data. */
+/** Finds amounts of purchases that versions up to 0.2.0 may have stored wrongly (SALE-5). Changes no data. */
 import { Purchase } from '../../entities/sales/purchase.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { salesPlatforms } from '../../entities/sales/values.ts';
@@ -9,7 +9,6 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { decimalsOf, formerDecimals } from './platforms/currencies.policy.ts';
 import { salesAdapters } from './platforms/index.ts';
 
-/** The number of rows that one query reads. */
 const batch = 500;
 
 export interface DoubtfulAmount {

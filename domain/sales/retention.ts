@@ -3,7 +3,6 @@ import type { Database, Transaction } from '../../platform/infra/postgres/databa
 import { sql } from '../../platform/infra/postgres/sql.ts';
 
 const noticeBodyMs = 90 * 86_400_000;
-/** The maximum number of notices in a batch. */
 const noticesPerBatch = 1_000;
 
 /** Purges one batch. @returns the number of notices whose body was deleted, and whether more bodies may be due now */
@@ -13,7 +12,7 @@ export async function retainNotices(db: Database, now: Date): Promise<{ rows: { 
   return { rows: { notices }, more: notices >= noticesPerBatch };
 }
 
-/** Deletes the bodies of at most `batch` old notices. @returns their number */
+/** @returns their number */
 async function purgeNoticeBodies(tx: Transaction, receivedBy: Date, batch: number): Promise<number> {
   const purged = await tx.run(sql`UPDATE sales_notices SET body = NULL, proof = NULL, addresses = '{}' WHERE id IN (
        SELECT id FROM sales_notices WHERE received_at <= ${receivedBy} AND body IS NOT NULL

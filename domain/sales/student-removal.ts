@@ -1,4 +1,4 @@
-/** Removes a student from sales. The bodies of notices about the student are deleted. Purchases keep their amounts and dates. */
+/** Removes a student from sales: deletes the bodies of notices, and keeps the amounts and dates of purchases. */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -26,8 +26,7 @@ export async function purgeStudentFromSales(
             processed_at = CASE WHEN stopped THEN ${now} ELSE processed_at END
        FROM about WHERE notice.id = about.id
   RETURNING notice.id, about.stopped`);
-  // The removal of a student revokes the access. So this function lets the run of each subscription record when the access ended, even if
-  // the subscription was not canceled.
+  // The removal revokes the access, so the run of each subscription records when it ended, even without a cancellation.
   const ended = await tx.rows<{ id: Id }>(
     sql`UPDATE subscriptions SET end_looks_at = least(end_looks_at, ${now})
          WHERE student_id = ${studentId} AND (end_looks_at IS NOT NULL OR access_ended_at IS NULL)
@@ -49,8 +48,8 @@ export async function purgeStudentFromSales(
 }
 
 /**
- * Call this function before a student's address is corrected. It assigns notices that contain the old address to the student, so that a
- * later removal of the student still finds them. A notice that belongs to another student does not change.
+ * Call this before a student's address is corrected. It assigns notices with the old address to the student, so that a later removal finds
+ * them. Notices of other students do not change.
  */
 export async function claimNotices(
   tx: Transaction,

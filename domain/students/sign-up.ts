@@ -1,4 +1,4 @@
-/** The sign-up of a student. Its answer does not show whether the e-mail address already has an account. */
+/** Signs up a student. The answer does not show whether the e-mail address has an account. */
 import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
 import { claimedALink, claimLink, requireClaimableLink } from '../access/links/claims.ts';
 import { requireRoom } from '../billing/allowances.ts';
@@ -26,7 +26,7 @@ export interface SignUp {
   registration_code?: string;
   /** The language of the student's browser, if the service offers it. */
   language?: OfferedLanguage | null;
-  /** The network of the request. Absent if it is unknown. */
+  /** Absent if it is unknown. */
   network?: string;
 }
 
@@ -36,8 +36,7 @@ export interface SignUp {
  * or asks again for the confirmation.
  * @param clubId the id of an existing club
  * @throws DomainError weak_password, not_found (no such registration code), registration_link_used_up; limit_reached if the plan has no
- *   free seat; rate_limited if the club or the network has too many unconfirmed sign-ups. A sign-up with a valid code never gets
- *   rate_limited
+ * free seat; rate_limited if the club or the network has too many unconfirmed sign-ups. A sign-up with a valid code never gets rate_limited
  */
 export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const name = plainName(input.name);
@@ -79,8 +78,7 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     await answerRepeatedSignUp(tx, deps, clubId, { ...student, email }, { passwordHash, same }, now);
     return true;
   });
-  // The account's password changed after the comparison, for example because a form was sent twice. So the function compares the passwords
-  // again.
+  // The password changed after the comparison, for example because a form was sent twice. So it is compared again.
   if (!isComplete) await signUpStudent(deps, clubId, input, now);
 }
 

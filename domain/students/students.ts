@@ -1,4 +1,4 @@
-/** The changes that administrators make to students: they create, correct and remove students. Each change may affect every context. */
+/** Creates, corrects and removes students for administrators. Each change may affect every context. */
 import { removedStudentName, Student } from '../../entities/identity/student.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -27,8 +27,8 @@ import { findStudent, getStudent, readStudent } from '../identity/students.ts';
 const emailTaken = () => new DomainError('email_taken', 'Another student of this club has this e-mail address.');
 
 /**
- * Opens an account for a person, mails an invitation to confirm it, and grants the deliveries of the invitation. A pending sign-up with
- * the address becomes this account, with the new name (DEC-62).
+ * Opens an account for a person, mails an invitation, and grants its deliveries. A pending sign-up with the address becomes this account,
+ * with the new name (DEC-62).
  * @throws DomainError not_found (no such delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
@@ -120,9 +120,9 @@ export async function updateStudent(
 }
 
 /**
- * Removes a student. The row remains as an id without a name. The student's sign-in sessions end, and tokens and unsent mails are deleted
- * or canceled. The bodies of webhook messages about the student are deleted. An import that is still open does not create the student
- * again. After that, the service delivers only the event `student.removed` about this student (DEL-9).
+ * Removes a student. The row stays as an id without a name. Sessions end, tokens and unsent mails are deleted or canceled, and the bodies
+ * of webhook messages are deleted. An open import does not create the student again. Afterwards only the event `student.removed` is
+ * delivered about this student (DEL-9).
  * @throws DomainError not_found
  */
 export async function removeStudent(deps: VaultDeps, clubId: Id, studentId: Id, now: Date): Promise<void> {
@@ -140,8 +140,7 @@ async function erase(
   now: Date,
 ): Promise<void> {
   const { clubId, studentId, email } = student;
-  // Records that this address was removed, so that open imports do not create the student again. This must happen while the row still has
-  // its address, before the contexts erase their data.
+  // Keeps open imports from creating the student again. Must run while the row still has its address, before the contexts erase their data.
   await noteAddressLeft(tx, vault, student);
   await tx.manager.update(
     Student,
@@ -163,8 +162,8 @@ async function erase(
 }
 
 /**
- * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in a separate transaction. These sign-ups no longer count as uses
- * of registration links. The function may be repeated, and may run twice at the same time.
+ * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in its own transaction, with their uses of registration links. It
+ * may be repeated, and run twice at the same time.
  */
 export async function removeOldSignUps(
   deps: VaultDeps,

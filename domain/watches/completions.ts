@@ -1,6 +1,6 @@
 /**
- * Requests the run that completes a course for students who have not requested the completion themselves (DEC-153). This module uses only
- * tables, and no code of the context `learning`. So the context `access` can call this module, although `learning` depends on `access`.
+ * Requests the run that completes a course for students who did not request it themselves (DEC-153). This module uses only tables and no
+ * code of the context `learning`. So `access` can call it, although `learning` depends on `access`.
  */
 import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -10,8 +10,8 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**
- * Requests the run for a course that now has fewer published lessons, or that was published again. The function runs one statement for
- * any number of students. The caller holds the lock of the course. So each concurrent completion either has already committed, or sees the
+ * Requests the run for a course that now has fewer published lessons, or that was published again. The function runs one statement for any
+ * number of students. The caller holds the lock of the course. So each concurrent completion either has already committed, or sees the
  * change of the course.
  */
 export async function judgeCourseLater(

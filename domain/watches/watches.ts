@@ -1,6 +1,6 @@
 /**
- * Wakes the runs of automations that wait for a change, and protects the records that automations use. If a change concerns such runs but
- * records no fact, the context that makes the change calls this module (AUTO-12).
+ * Wakes the runs of automations that wait for a change, and protects the records that automations use. A context calls this module for a
+ * change that records no fact (AUTO-12).
  */
 import { bulk } from '../../entities/facts/values.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
@@ -40,7 +40,7 @@ export async function wakeRun(tx: Transaction, runId: Id, now: Date): Promise<vo
   await lookNow(tx, sql`run.id = ${runId}`, now);
 }
 
-/** Locks runs in the order of their ids, so that concurrent wakes cause no deadlock. */
+/** Locks runs by id, so that concurrent wakes cause no deadlock. */
 async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> {
   const runs = await tx.rows<Subject<'automationRun'>>(sql`
     UPDATE automation_runs run SET looks_at = least(run.looks_at, ${now})
@@ -76,7 +76,7 @@ export async function wakeAtPace(tx: Transaction, runs: readonly Run[], now: Dat
   );
 }
 
-/** Records that lessons of a course were published or withdrawn. The service wakes the runs that watch the course later, in pages. */
+/** Records that lessons of a course were published or withdrawn. The runs that watch the course are woken later, in pages. */
 export async function noteCourseChanged(tx: Transaction, courseId: Id, now: Date): Promise<void> {
   await tx.run(sql`INSERT INTO automation_course_looks (course_id, after_id, changed_at)
     SELECT ${courseId}::uuid, ${noClub}::uuid, ${now} WHERE EXISTS (SELECT FROM automation_course_watches WHERE course_id = ${courseId})
@@ -103,8 +103,8 @@ export async function wakeWatchersOfCourses(db: Database, now: Date): Promise<{ 
 }
 
 /**
- * Refuses the deletion of a record that an automation uses. The caller has locked the record, and deletes it after this call. A transaction
- * that publishes an automation's version with this record waits for the lock.
+ * Refuses the deletion of a record that an automation uses. The caller has locked the record before, and a publication with this record
+ * waits for the lock.
  * @throws DomainError in_use if a published version, or a version with active runs, names the record
  */
 export async function requireUnnamed(db: Queries, kind: ReferredKind, id: Id): Promise<void> {

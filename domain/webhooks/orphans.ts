@@ -1,7 +1,6 @@
 /**
- * Removes rows that refer to a row that does not exist. Events, deliveries, attempts and bodies have no foreign keys, because the checks of
- * foreign keys would cost more than the rows themselves (ADR 38). Each round reads the next part of each table. When a round has reached
- * the end of a table, the next round begins at the start of the table.
+ * Removes rows with a missing event, delivery or endpoint. These tables have no foreign keys, because their checks would cost more than the
+ * rows themselves (ADR 38). Each round reads the next part of each table, and begins again after the end.
  */
 import { UpkeepRound } from '../../entities/facts/upkeep-round.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -36,7 +35,7 @@ const references = {
 } as const;
 type Table = keyof typeof references;
 
-/** @returns the number of removed orphans. In normal operation it is 0 */
+/** @returns the number of removed orphans, normally 0 */
 export async function sweepOrphans(db: Database, now: Date): Promise<number> {
   let orphans = 0;
   for (const table of Object.keys(references) as Table[])

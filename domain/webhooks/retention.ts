@@ -22,7 +22,7 @@ import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './delive
 
 const byId = { column: 'id', of: 'ids' } as const;
 
-/** The webhook tables that grow with each delivery. */
+/** The tables that grow with each delivery. */
 export const webhookTables = {
   events: { name: 'webhook_events', key: byId, span: 'week' },
   deliveries: { name: 'webhook_deliveries', key: byId, span: 'week' },
@@ -35,35 +35,32 @@ export const webhookTables = {
  * only briefly for the batch's rows.
  */
 const batch = 1_000;
-/** The maximum number of changes that one batch adds to the tallies. Each delivery that is sent causes two changes. */
+/** Tallies need a larger batch, because each sent delivery causes two changes. */
 const rollUpBatch = 5 * batch;
 
-/** The counts of one round. */
 export type RetentionCounts = {
-  /** The number of deliveries that expired with their bodies. It is normally 0, because the runs of deliveries end them on time. */
+  /** Expired with their bodies. Normally 0, because the runs of deliveries end them on time. */
   expired: number;
   /** Dropped partitions. */
   dropped: number;
-  /** The number of created partitions. */
   made: number;
-  /** The number of rows that were moved out of the default partitions. It is normally 0. */
+  /** Moved out of the default partitions. Normally 0. */
   moved: number;
-  /** The number of removed deliveries of deleted endpoints. */
+  /** Removed deliveries of deleted endpoints. */
   deliveries: number;
   endpoints: number;
   /** The number of removed secrets that were replaced by a rotation and are not valid any more. */
   secrets: number;
-  /** The number of changes that were added to the tallies of delivery histories. */
   changes: number;
-  /** The number of removed tallies of deliveries that are not shown any more. */
+  /** Removed tallies of deliveries that are not shown any more. */
   tallies: number;
-  /** The number of removed rows whose delivery, event or endpoint does not exist. It is normally 0. */
+  /** Rows without their delivery, event or endpoint. Normally 0. */
   orphans: number;
 };
 
 /**
  * Runs one round: creates and drops partitions, and removes one batch of each kind, each in its own transaction. Repeated and concurrent
- * rounds are harmless, because a second round finds no more rows.
+ * rounds do no harm.
  * @returns the counts, and whether more rows may be due now
  */
 export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
@@ -117,7 +114,7 @@ async function makePartitions(db: Database, now: Date): Promise<{ made: number; 
 }
 
 /**
- * Drops the oldest partition whose retention time is over.
+ * Drops the oldest expired partition.
  * @param until Unix milliseconds
  * @returns the number of dropped partitions
  */
@@ -128,8 +125,8 @@ async function dropOld(db: Database, table: PartitionedTable, until: number): Pr
 }
 
 /**
- * Drops the bodies of a day together. Before that, pending deliveries with these bodies are canceled as expired, and requested attempts are
- * dropped. Usually the runs of the deliveries have already done this.
+ * Drops the bodies of a day. Before that, pending deliveries with these bodies are canceled as expired, and requested attempts are dropped.
+ * Usually their runs have done this already.
  */
 async function dropBodies(db: Database, now: Date): Promise<{ expired: number; dropped: number }> {
   const until = endOf.bodies(now).getTime() - retentionRules.bodySpareMs;
@@ -140,7 +137,6 @@ async function dropBodies(db: Database, now: Date): Promise<{ expired: number; d
   return { expired, dropped: await dropOld(db, webhookTables.bodies, until) };
 }
 
-/** Cancels the expired deliveries. The function locks them in the order of their ids, like all other code. */
 async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Promise<number> {
   // An id contains the time of the creation. After an outage, the time in the id can be much earlier than the creation of the row. If
   // clocks differ, the time in the id can be a little later. So partitions with later ids need not be searched.
@@ -163,8 +159,8 @@ async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Pr
 }
 
 /**
- * Removes one deleted endpoint at a time: its deliveries with their attempts in batches, and finally the endpoint itself. The endpoint
- * stays while its gate cancels a long queue, because only the gate wakes the workflows of canceled deliveries.
+ * Removes one deleted endpoint at a time: first its deliveries and attempts in batches, then the endpoint. It stays while its gate cancels
+ * a long queue, because only the gate wakes the workflows of canceled deliveries.
  */
 async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: number; endpoints: number }> {
   const endpoint = await tx.one<{ id: Id }>(
@@ -182,7 +178,7 @@ async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: num
   return { deliveries: oldest.length, endpoints: 1 };
 }
 
-/** Removes deliveries of a deleted endpoint with their attempts. Their events stay until their own time is over, in the club's log. */
+/** Removes deliveries of a deleted endpoint with their attempts. Their events stay in the club's log for their own time. */
 async function removeDeliveries(
   tx: Transaction,
   deliveries: readonly Pick<WebhookDelivery, 'id' | 'createdAt'>[],

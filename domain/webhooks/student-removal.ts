@@ -9,11 +9,11 @@ import { clocksDifferMs } from './deliveries/retention.policy.ts';
 import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './deliveries/wakes.ts';
 
 /**
- * Deletes bodies and response excerpts, cancels unsent deliveries, and wakes their workflows so that the workflows end. If an attempt is in
- * flight, its result is still recorded, but without an excerpt, and the delivery stays canceled. The caller has locked the student's row.
+ * Deletes bodies and response excerpts, cancels unsent deliveries, and wakes their workflows to end. The result of an attempt in flight is
+ * recorded without an excerpt, and its delivery stays canceled. The caller has locked the student's row.
  */
 export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, now: Date): Promise<void> {
-  // Locks the deliveries in the order of their ids, like all code that locks several deliveries.
+  // Locks by id, like all code that locks several deliveries.
   await tx.run(sql`SELECT FROM webhook_deliveries WHERE student_id = ${studentId} ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(
     sql`DELETE FROM webhook_bodies kept USING webhook_events event

@@ -64,7 +64,6 @@ export class Enrollment {
   @Column({ type: 'timestamptz' })
   startsAt: Date;
 
-  /** The end of the access. Null if the access has no end. */
   @Column({ type: 'timestamptz', nullable: true })
   endsAt: Date | null;
 

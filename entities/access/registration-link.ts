@@ -29,7 +29,6 @@ export class RegistrationLink {
   @Column({ type: 'integer', nullable: true })
   maxUses: number | null;
 
-  /** The number of claims so far. */
   @Column({ type: 'integer', default: 0 })
   uses: number;
 

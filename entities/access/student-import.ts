@@ -25,11 +25,9 @@ export class StudentImport {
   @Column({ type: 'text', nullable: true })
   fileName: string | null;
 
-  /** The deliveries that the import grants to each student of the file. */
   @Column({ type: 'uuid', array: true })
   deliveryIds: string[];
 
-  /** Whether new students get an invitation by mail. */
   @Column({ type: 'boolean' })
   invite: boolean;
 
@@ -41,7 +39,7 @@ export class StudentImport {
   @Column({ type: 'text', array: true })
   ignoredColumns: string[];
 
-  /** The size of the file in bytes. Null until the file has arrived. */
+  /** In bytes. Null until the file has arrived. */
   @Column({ type: 'integer', nullable: true })
   fileBytes: number | null;
 

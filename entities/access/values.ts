@@ -15,7 +15,6 @@ export const enrollmentSources = [
 ] as const;
 export type EnrollmentSource = (typeof enrollmentSources)[number];
 
-/** The causes of enrollments that result from a sale. */
 export const saleSources = ['purchase', 'subscription'] as const satisfies readonly EnrollmentSource[];
 
 export const revocationReasons = ['refund', 'cancellation', 'revocation', 'removal'] as const;
@@ -24,7 +23,6 @@ export type RevocationReason = (typeof revocationReasons)[number];
 export const importStatuses = ['uploading', 'pending', 'running', 'completed', 'failed', 'canceled'] as const;
 export type ImportStatus = (typeof importStatuses)[number];
 
-/** An import with one of these statuses never changes its status again. */
 export const endedImportStatuses = ['completed', 'failed', 'canceled'] as const satisfies readonly ImportStatus[];
 export type EndedImportStatus = (typeof endedImportStatuses)[number];
 
@@ -32,7 +30,6 @@ export const openImportStatuses: readonly ImportStatus[] = importStatuses.filter
   (status) => !endedImportStatuses.some((ended) => ended === status),
 );
 
-/** The reasons for which a whole import failed. */
 export type ImportError =
   | 'upload_interrupted' // the body did not arrive completely
   | 'upload_too_large' // the body was longer than announced and allowed
@@ -45,7 +42,6 @@ export type RowOutcome = (typeof rowOutcomes)[number];
 
 export type ImportColumn = 'email' | 'name';
 
-/** The reasons for which a row failed. */
 export type RowCode =
   | 'broken_quotes'
   | 'row_too_long'
@@ -63,7 +59,6 @@ export type RowCode =
 /** The format of all rows of an imported file, as its header line states it. */
 export interface FileFormat {
   delimiter: string;
-  /** The number of columns of a row. */
   columns: number;
   /** The indexes of the columns that the import reads, from 0. */
   email: number;

@@ -1,6 +1,6 @@
 /**
- * An answer to a question. The run `agent-answer/<question id>` produces the answer. `begun_at` is set only once. While it is null, the run
- * may call the model again. After that, the run never calls the model again.
+ * An answer to a question. The run `agent-answer/<question id>` produces it. `begun_at` is set once; until then the run may call the model
+ * again, and afterwards it never does.
  */
 import { Check, Column, Entity, Index, ManyToOne, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -49,7 +49,6 @@ export class AgentAnswer {
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 
-  /** The name of the model that produces the answer. */
   @Column({ type: 'text' })
   model: string;
 

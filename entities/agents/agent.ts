@@ -32,7 +32,7 @@ export class Agent {
   @Column({ type: 'text', default: '' })
   instructions: string;
 
-  /** The model of the agent. Null if the agent uses the default model of the installation. */
+  /** Null if the agent uses the default model of the installation. */
   @Column({ type: 'text', nullable: true })
   model: string | null;
 

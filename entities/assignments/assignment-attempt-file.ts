@@ -13,7 +13,7 @@ export class AssignmentAttemptFile {
   @Column({ type: 'uuid' })
   attemptId: string;
 
-  /** The index among the files of the attempt, from 0. */
+  /** From 0. */
   @Column({ type: 'smallint' })
   position: number;
 

@@ -19,7 +19,6 @@ export class AssignmentAttempt {
   @Column({ type: 'integer' })
   number: number;
 
-  /** The student's text. Null if the attempt has no text. */
   @Column({ type: 'text', nullable: true })
   text: string | null;
 

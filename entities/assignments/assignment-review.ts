@@ -24,7 +24,7 @@ export class AssignmentReview {
   @Column({ type: 'text', nullable: true })
   comment: string | null;
 
-  /** The administrator who reviewed the attempt. Null after the administrator's account was deleted. */
+  /** Null after the administrator's account was deleted. */
   @Column({ type: 'uuid', nullable: true })
   @Index('assignment_reviews_reviewer')
   reviewerId: string | null;

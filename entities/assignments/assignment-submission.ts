@@ -48,15 +48,12 @@ export class AssignmentSubmission {
   @Column({ type: 'timestamptz' })
   firstSubmittedAt: Date;
 
-  /** The time at which the last attempt was sent. */
   @Column({ type: 'timestamptz' })
   submittedAt: Date;
 
-  /** The number of files in the last attempt. */
   @Column({ type: 'smallint' })
   fileCount: number;
 
-  /** The time at which the last attempt was reviewed. */
   @Column({ type: 'timestamptz', nullable: true })
   reviewedAt: Date | null;
 

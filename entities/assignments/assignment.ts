@@ -27,7 +27,7 @@ export class Assignment {
   @Column({ type: 'text' })
   prompt: string;
 
-  /** The position in the lesson, from 0. */
+  /** From 0. */
   @Column({ type: 'integer' })
   position: number;
 

@@ -4,7 +4,6 @@
 export const auditActors = ['administrator', 'api_key'] as const;
 export type AuditActor = (typeof auditActors)[number];
 
-/** The record that an entry names: its kind, and its id or public id. */
 export interface AuditedRecord {
   kind: string;
   id: string;

@@ -33,7 +33,7 @@ export class AutomationRunStep {
   @Column({ type: 'text', nullable: true })
   outcome: string | null;
 
-  /** A condition has several rules. For each rule in order, this array stores whether the rule was true when the step decided. */
+  /** Whether each rule of a condition was true when the step decided, in the order of the rules. */
   @Column({ type: 'boolean', array: true, nullable: true })
   answers: boolean[] | null;
 

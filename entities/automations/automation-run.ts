@@ -82,7 +82,7 @@ export class AutomationRun {
   @Column({ type: 'text' })
   reentry: Reentry;
 
-  /** The priority of the run, which is the priority of the fact that started it. */
+  /** The priority of the fact that started the run. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
@@ -100,7 +100,7 @@ export class AutomationRun {
   @Column({ type: 'boolean', default: false })
   wasOpen: boolean;
 
-  /** An automation can start another automation. These are the times of the starts that led to this run, the oldest first. */
+  /** Automations can start one another. These are the times of the starts that led to this run, oldest first. */
   @Column({ type: 'jsonb', default: [] })
   links: readonly string[];
 

@@ -54,7 +54,6 @@ export class AddOn {
   @Column({ type: 'text', nullable: true })
   paymentMethodId: string | null;
 
-  /** The processor's id of the payment. */
   @Column({ type: 'text', nullable: true })
   paymentId: string | null;
 

@@ -38,7 +38,7 @@ export class BillingEvent {
   @Column({ type: 'text', nullable: true })
   subscriptionId: string | null;
 
-  /** The plan that the event states. Null if the event states no plan. */
+  /** Null if the event states no plan. */
   @Column({ type: 'text', nullable: true })
   plan: PlanName | null;
 

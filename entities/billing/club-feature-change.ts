@@ -9,7 +9,6 @@ export class ClubFeatureChange {
   @PrimaryColumn({ type: 'uuid' })
   clubId: string;
 
-  /** The time of the last change. */
   @Column({ type: 'timestamptz' })
   changedAt: Date;
 

@@ -25,7 +25,6 @@ export class Overage {
   @Column({ type: 'bigint' })
   excess: string;
 
-  /** The time at which the highest excess was reached. */
   @Column({ type: 'timestamptz' })
   reachedAt: Date;
 

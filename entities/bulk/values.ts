@@ -3,7 +3,6 @@
 export const bulkJobStatuses = ['pending', 'running', 'completed', 'canceled'] as const;
 export type BulkJobStatus = (typeof bulkJobStatuses)[number];
 
-/** A job with one of these statuses never changes its status again. */
 export const endedBulkJobStatuses = ['completed', 'canceled'] as const satisfies readonly BulkJobStatus[];
 export type EndedBulkJobStatus = (typeof endedBulkJobStatuses)[number];
 

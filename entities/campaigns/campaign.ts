@@ -47,7 +47,7 @@ export class Campaign {
   @Column({ type: 'text', nullable: true })
   pauseReason: PauseReason | null;
 
-  /** The time at which the campaign begins. Null for a draft. */
+  /** Null for a draft. */
   @Column({ type: 'timestamptz', nullable: true })
   scheduledAt: Date | null;
 
@@ -55,11 +55,9 @@ export class Campaign {
   @Column({ type: 'jsonb', nullable: true })
   compiled: object | null;
 
-  /** The time at which the recipients were frozen. */
   @Column({ type: 'timestamptz', nullable: true })
   frozenAt: Date | null;
 
-  /** The number of frozen recipients. */
   @Column({ type: 'integer', default: 0 })
   recipients: number;
 

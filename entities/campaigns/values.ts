@@ -3,7 +3,6 @@
 export const campaignStatuses = ['draft', 'scheduled', 'sending', 'paused', 'sent', 'canceled'] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];
 
-/** The reasons for which a campaign was paused. */
 export const pauseReasons = [
   'by_hand',
   'provider',

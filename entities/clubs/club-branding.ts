@@ -3,7 +3,6 @@ import { Check, Column, Entity, JoinColumn, OneToOne, PrimaryColumn } from 'type
 import type { Relation } from 'typeorm';
 import { Club } from './club.ts';
 
-/** A link in the footer of mails and pages. */
 export interface BrandingLink {
   label: string;
   url: string;
@@ -27,7 +26,6 @@ export class ClubBranding {
   @Column({ type: 'text', nullable: true })
   replyTo: string | null;
 
-  /** The lines below each mail and page. */
   @Column({ type: 'text', nullable: true })
   legalFooter: string | null;
 

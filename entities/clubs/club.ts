@@ -44,8 +44,8 @@ export class Club {
   openingPlan: PlanName;
 
   /**
-   * The time from which the club's log has every event (EVT-23): of the first endpoint or of the first read. Null before; the log then has
-   * no events without a subscribed endpoint.
+   * The time from which the club's log has every event (EVT-23): when the first endpoint was created or the log was first read. Until then
+   * this is null, and the log has only events with a subscribed endpoint.
    */
   @Column({ type: 'timestamptz', nullable: true })
   eventsLoggedSince: Date | null;

@@ -21,7 +21,6 @@ export class CommunityReport {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The student who reports. */
   @Column({ type: 'uuid' })
   studentId: string;
 

@@ -41,7 +41,6 @@ export class SpaceDigest {
   @Column({ type: 'uuid', nullable: true })
   pagedTo: string | null;
 
-  /** Whether all members were read. */
   @Column({ type: 'boolean', default: false })
   allPaged: boolean;
 

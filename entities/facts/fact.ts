@@ -24,7 +24,6 @@ export class Fact {
   @Column({ type: 'text' })
   type: EventType;
 
-  /** The student whom the fact is about. */
   @Column({ type: 'uuid' })
   studentId: string;
 
@@ -62,7 +61,6 @@ export class Fact {
   @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
   dueAt: Date;
 
-  /** The number of times that a relay failed to handle the fact. */
   @Column({ type: 'smallint', default: 0 })
   attemptCount: number;
 

@@ -58,7 +58,6 @@ export class Wake {
   @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
   dueAt: Date;
 
-  /** The number of times that a relay failed to send the wake. */
   @Column({ type: 'smallint', default: 0 })
   attemptCount: number;
 

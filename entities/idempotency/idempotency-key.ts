@@ -1,4 +1,7 @@
-/** A request with the header `Idempotency-Key`, and its answer for a repetition (IDEM-2). The row is written in the transaction of the request. */
+/**
+ * A request with the header `Idempotency-Key`, and its answer for a repetition (IDEM-2). The row is written in the transaction of the
+ * request.
+ */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -25,7 +28,7 @@ export class IdempotencyKey {
   @Column({ type: 'uuid', nullable: true })
   clubId: string | null;
 
-  /** Whether the answer may tell something about a student. False after the answer was emptied. */
+  /** Whether the answer may contain data about a student. False after the answer was emptied. */
   @Column({ type: 'boolean' })
   isAboutStudent: boolean;
 

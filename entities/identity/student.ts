@@ -37,7 +37,9 @@ export class Student {
   @Column({ type: 'text' })
   name: string;
 
-  /** The folded spelling of the name (docs/adr/0061-search-in-every-script.md), if it differs from the lower-case name. A trigger writes it. */
+  /**
+   * The folded spelling of the name (docs/adr/0061-search-in-every-script.md), if it differs from the lower-case name. A trigger writes it.
+   */
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   nameFolded: string | null;
 
@@ -65,9 +67,8 @@ export class Student {
   verifiedAt: Date | null;
 
   /**
-   * The way in which the account was opened. An account that a sign-up opened counts as a student only after its confirmation. Without a
-   * confirmation, the account is deleted (DEC-62). So the service may write to every account, except an account that a sign-up opened and
-   * that is not confirmed yet.
+   * How the account was opened. An account of a sign-up counts as a student only after its confirmation, and is deleted without one
+   * (DEC-62). The service may write to all accounts except unconfirmed sign-ups.
    */
   @Column({ type: 'text', default: 'club' })
   openedBy: AccountOpener;
@@ -76,7 +77,7 @@ export class Student {
   @Column({ type: 'text', nullable: true })
   language: string | null;
 
-  /** The store's key of the student's one ready picture (MED-28). Null if the student has no picture. */
+  /** The key of the student's picture in the object store, once it is ready (MED-28). Null if the student has no picture. */
   @Column({ type: 'text', nullable: true })
   avatarKey: string | null;
 

@@ -1,6 +1,6 @@
 /**
- * A lesson or a file in the club's index. The row exists as long as the material of at least one agent names the lesson or the file. Each
- * change of the content increases `wanted_version`. When a version is indexed, `indexed_version` becomes the number of this version.
+ * A lesson or a file in the club's index. The row exists while the material of at least one agent names it. Each change of the content
+ * increases `wanted_version`. After a version is indexed, `indexed_version` equals it.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -46,7 +46,6 @@ export class AgentSource {
   @Column({ type: 'text', default: 'pending' })
   status: SourceStatus;
 
-  /** The error code of a failed indexing. */
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 
@@ -94,8 +93,8 @@ export class AgentSource {
   indexedAt: Date | null;
 
   /**
-   * The time at which the lesson or file, and so this source, was removed from the index. The source's run then removes the other rows of
-   * the source, and finally this row.
+   * The time at which the lesson or file was removed from the index. The run then deletes the other rows of the source, and finally this
+   * row.
    */
   @Column({ type: 'timestamptz', nullable: true })
   removedAt: Date | null;

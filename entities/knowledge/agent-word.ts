@@ -1,7 +1,7 @@
 /**
- * The words of a club's material. The number of passages that contain a word determines the weight of the word in a question. The service
- * compares spellings, so that it finds words in spite of missing accents and typing mistakes. Only triggers write to this table. They only
- * add rows, so that writers never wait for one another. The count of a word is the sum of its rows. Upkeep merges these rows into one row.
+ * Counts in how many passages of a club's material each word occurs. This number decides the weight of the word in a question. The
+ * spellings let the service find words in spite of missing accents and typing mistakes. Triggers only add rows, so that writers never wait
+ * for one another. Upkeep merges the rows of a word.
  */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 
@@ -30,7 +30,7 @@ export class AgentWord {
   @Column({ type: 'smallint' })
   size: number;
 
-  /** The stem of the word. The rules of the language compute it from the word with its accents. Passages are searched by this stem. */
+  /** The stem of the word with its accents. Passages are searched by this stem. */
   @Column({ type: 'text' })
   lexeme: string;
 

@@ -16,7 +16,7 @@ export const sourceWarningCodes = [
   'part_skipped',
   /** A part of the file that needs a password. */
   'part_encrypted',
-  /** Letters for which the file does not say which letters they are. */
+  /** Letters of a font that does not say which characters they are. */
   'letters_unmapped',
   /** Text that people do not see, such as hidden slides and words. It is left out. */
   'hidden_left_out',
@@ -29,7 +29,6 @@ export type SourceWarningCode = (typeof sourceWarningCodes)[number];
 
 export interface SourceWarning {
   code: SourceWarningCode;
-  /** The number of occurrences. */
   count: number;
   /**
    * The numbers of the pages or slides, from 1, in order. Each number occurs once, and the list has at most 100 numbers. Empty if the

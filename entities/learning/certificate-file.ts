@@ -14,7 +14,7 @@ export class CertificateFile {
   @Column({ type: 'uuid' })
   certificateId: string;
 
-  /** The time at which the file was last written: the beginning of that write. */
+  /** The beginning of the last write of the file. */
   @Column({ type: 'timestamptz' })
   putAt: Date;
 

@@ -71,10 +71,8 @@ export class Certificate {
   clubName: string;
 
   /**
-   * The language that the club had when the certificate was first issued, as a BCP 47 tag. The words, the direction of the text and the
-   * forms
-   * of Han characters follow this language. Null if the certificate is older than this column and the club has not changed its language
-   * since then. In this case the club's language applies.
+   * The club's language at the first issue, as a BCP 47 tag. It decides the words, the direction of the text and the forms of Han
+   * characters. Null in rows that are older than this column. Then the club's current language applies.
    */
   @Column({ type: 'text', nullable: true })
   language: string | null;
@@ -83,7 +81,7 @@ export class Certificate {
   @Column({ type: 'jsonb', default: [] })
   warnings: CertificateWarning[];
 
-  /** The printed number of published lessons of the course. */
+  /** The number of published lessons of the course, as printed. */
   @Column({ type: 'integer' })
   lessonCount: number;
 

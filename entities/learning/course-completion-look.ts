@@ -1,8 +1,7 @@
 /**
- * A request to check which students have completed a course. A student can complete a course without any action of their own: when a lesson
- * is withdrawn, or when the student's access is restored. The run `course-completion/<course id>` checks every student who may have
- * completed
- * all published lessons. At its end, the run deletes the row.
+ * A request to check which students have completed a course. Students can complete a course without doing anything, for example when a
+ * lesson is withdrawn or when their access is restored. The run `course-completion/<course id>` checks these students and then deletes the
+ * row.
  */
 import { Column, Entity, Index, JoinColumn, ManyToOne, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -32,10 +31,7 @@ export class CourseCompletionLook {
   @Column({ type: 'uuid', nullable: true })
   afterId: string | null;
 
-  /**
-   * The earliest future time at which a student's access to the course begins, as far as the pass has found. A new pass starts at this
-   * time.
-   */
+  /** The next time at which a student's access to the course begins, as far as this pass has found. A new pass starts then. */
   @Column({ type: 'timestamptz', nullable: true })
   resumesAt: Date | null;
 

@@ -3,7 +3,6 @@
 export const courseStatuses = ['draft', 'published', 'archived'] as const;
 export type CourseStatus = (typeof courseStatuses)[number];
 
-/** The causes of points. */
 export const awardKinds = ['lesson', 'manual', 'automation'] as const;
 export type AwardKind = (typeof awardKinds)[number];
 

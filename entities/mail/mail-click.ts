@@ -15,7 +15,6 @@ export class MailClick {
   @PrimaryColumn({ type: 'boolean', primaryKeyConstraintName: 'mail_clicks_key' })
   machine: boolean;
 
-  /** The time of the first click. */
   @Column({ type: 'timestamptz' })
   at: Date;
 

@@ -11,7 +11,6 @@ import { mediaVisibilities, type MediaVisibility } from './values.ts';
 @Check('media_moves_visibility', oneOf('visibility', mediaVisibilities))
 @Index('media_moves_looks_at', ['looksAt'])
 export class MediaMove {
-  /** The id of the file that is moved. A file has only one move at a time. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 

@@ -29,7 +29,6 @@ export class MediaTranscription {
   @Column({ type: 'integer', default: 0 })
   attempts: number;
 
-  /** The error code of a failed transcription. */
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 

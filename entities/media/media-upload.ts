@@ -9,7 +9,6 @@ import { Media } from './media.ts';
 @Entity('media_uploads')
 @Index('media_uploads_club', ['clubId'])
 export class MediaUpload {
-  /** The id of the file. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 

@@ -134,17 +134,13 @@ export class Media {
   @Column({ type: 'bigint', nullable: true })
   sizeBytes: string | null;
 
-  /**
-   * The number of bytes that the file's reservation holds in the club's storage until the size is settled (MED-21). Null if the file has no
-   * reservation.
-   */
+  /** The number of bytes that the file reserves in the club's storage until its size is known (MED-21). Null without a reservation. */
   @Column({ type: 'bigint', nullable: true })
   heldBytes: string | null;
 
   /**
-   * The number of bytes that the signed address of the upload accepts. If the file is deleted, the club's storage still counts these bytes
-   * until the address expires. Null after the address has expired. Also null for an upload through our own listener, because the listener
-   * refuses the bytes of a deleted file.
+   * The number of bytes that the signed upload address accepts. A deleted file still counts with these bytes until the address expires.
+   * Null after that, and for uploads through our own listener, because the listener refuses the bytes of a deleted file.
    */
   @Column({ type: 'bigint', nullable: true })
   addressBytes: string | null;
@@ -155,7 +151,6 @@ export class Media {
   @Column({ type: 'integer', nullable: true })
   height: number | null;
 
-  /** The error code of a failed file. */
   @Column({ type: 'text', nullable: true })
   error: string | null;
 
@@ -187,10 +182,8 @@ export class Media {
   objectKey: string | null;
 
   /**
-   * The time at which the bucket must erase the file. There are several reasons: the file never arrived, has failed or was removed. Or no
-   * question shows the image, or the student did not hand in the work. Null while the file stays. Also null when the bucket certainly
-   * contains no part of
-   * the file any more.
+   * The time at which the bucket must erase the file: for example because it never arrived, failed or was removed, or because no question
+   * or submission uses it. Null while the file stays, and after the bucket certainly has no part of it.
    */
   @Column({ type: 'timestamptz', nullable: true })
   erasesAt: Date | null;

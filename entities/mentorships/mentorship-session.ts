@@ -61,8 +61,8 @@ export class MentorshipSession {
   busyUntil: Date;
 
   /**
-   * The version of the session's time. It begins at 0, and increases when the session is moved or canceled. It is also the version of the
-   * calendar entry. Each mail stores this version, so it is known for which time of the session the mail was requested.
+   * The version of the session's time, from 0. A move or a cancellation increases it. The calendar entry has this version too. Each mail
+   * stores the version for which it was requested.
    */
   @Column({ type: 'integer', default: 0 })
   sequence: number;

@@ -1,8 +1,7 @@
 /**
- * New indexes find facts and wakes by priority, and then by club. Claims no longer count the leased rows, so no index needs the lease, and
- * a lease changes no index. Postgres then writes the new version of the row into the same page, if the page has room. Autovacuum starts at
- * a fixed number of dead rows, for any number of live rows. The keys begin with the club, so that both tables can be divided by club.
- * Relays and writers of older releases do not know these keys, so you must stop them first.
+ * New indexes find facts and wakes by priority, and then by club. No index contains the lease. So a lease changes no index, and Postgres
+ * can write the new version of the row into the same page. Autovacuum starts at a fixed number of dead rows. Relays and writers of older
+ * releases do not know these keys, so you must stop them first.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

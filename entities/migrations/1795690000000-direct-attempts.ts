@@ -1,7 +1,6 @@
 /**
- * Marks deliveries whose first attempt is made without a run, by the process that fanned out the fact. Only a few such deliveries exist
- * at a time. Their index does not contain `lease_until`. Otherwise each claim would change an indexed column, and Postgres would have to
- * add an entry to every index of the table.
+ * Marks the deliveries that are tried without a run, by the process that fanned out the fact. Only a few such deliveries exist at a time.
+ * Their index does not contain `lease_until`. Otherwise each claim would add an entry to every index of the table.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

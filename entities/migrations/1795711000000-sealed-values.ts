@@ -1,7 +1,7 @@
 /**
- * Indexes sealed values by their beginning, which names their key. With these indexes, the start of a process finds the values under a
- * missing key, and `reseal` finds the values that it must still seal again. Neither of them reads any other values. The migration creates
- * the indexes while the service runs. If a run was interrupted, the next run creates the unfinished index again.
+ * Indexes sealed values by their beginning, which names their key. So the start of a process finds the values under a missing key, and
+ * `reseal` finds the values that it must seal again. Neither reads any other values. The migration creates the indexes while the service
+ * runs. If a run was interrupted, the next run creates the unfinished index again.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

@@ -60,10 +60,7 @@ export class Subscription {
   @Column({ type: 'jsonb', default: { kind: 'open' } })
   accessTarget: SaleTarget;
 
-  /**
-   * For each enrollment of the subscription, the end that it had before a cancellation changed this end. Null for an enrollment that had no
-   * end.
-   */
+  /** The end that each enrollment of the subscription had before a cancellation changed it. Null for an enrollment that had no end. */
   @Column({ type: 'jsonb', default: '{}' })
   endsBefore: Record<string, string | null>;
 

@@ -8,7 +8,7 @@ import { buildQuestion } from '../toolkit/builders/questions.ts';
 describe('the answer activity', () => {
   const answering = useAnswering();
 
-  /** Cancels the activity during the stream. @returns the status of the answer */
+  /** Cancels the activity during the stream, and returns the status of the answer. */
   async function canceled(reason: 'WORKER_SHUTDOWN' | 'NOT_FOUND' | 'TIMED_OUT' | 'CANCELLED'): Promise<string> {
     const question = await buildQuestion();
     const environment = new MockActivityEnvironment();
@@ -24,7 +24,7 @@ describe('the answer activity', () => {
     return [status, errorCode].join(' ').trim();
   }
 
-  it('completes the answer if Temporal cancels the activity for any reason except a worker shutdown', async () => {
+  it('completes the answer unless the worker shuts down', async () => {
     for (const reason of ['NOT_FOUND', 'TIMED_OUT', 'CANCELLED'] as const)
       expect(await canceled(reason), reason).to.equal('complete');
   });

@@ -1,4 +1,4 @@
-/** Temporal may have a run whose row is missing in Postgres, for example after a restore. Such a run ends at its next step. */
+/** A run ends at its next step if its row is missing in Postgres, for example after a restore. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect } from 'chai';
 import { activities, type ActivityDeps } from '../../activities/index.ts';

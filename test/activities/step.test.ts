@@ -3,19 +3,19 @@ import { mock } from 'node:test';
 import { restingAfter, timeOfStep } from '../../activities/step.ts';
 
 describe('the time of a step (ENG-7)', () => {
-  it('is the workflow’s time if that time is ahead of the clock, for example because a test skips time', () => {
+  it('is the workflow’s time if that is ahead of the clock', () => {
     const ahead = Date.now() + 86_400_000;
     expect(timeOfStep(ahead)).to.equal(ahead);
   });
 
-  it('is the present time of the clock, even if the task first waited in a queue', () => {
+  it('is the present time, even if the task waited in a queue', () => {
     const now = Date.now();
     expect(timeOfStep(now - 3_600_000)).to.be.within(now, now + 100);
   });
 });
 
 describe('the rest time after a step of bulk work', () => {
-  /** @returns the rest times in milliseconds after a step with this duration */
+  /** In milliseconds. */
   const restAfter = async (tookMs: number, step: { done: boolean; at?: number }) => {
     let now = 1_000;
     const clock = mock.method(performance, 'now', () => now);

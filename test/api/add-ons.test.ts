@@ -19,7 +19,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const path = ({ id }: TestClub) => `/v1/clubs/${id}/add-ons`;
 
-/** Counts the rows without the audit log: a purchase commits its entry first, because the row of a purchase exists before the charge (AUD-1). */
+/** Leaves out the audit log: a purchase commits its entry before the charge (AUD-1). */
 const rowsOfPurchases = async () => ({ ...(await rowCounts()), audit_entries: undefined });
 
 describe('POST /v1/clubs/{clubId}/add-ons', () => {
@@ -137,7 +137,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       processing: 0,
     } as const;
     for (const [fate, charges] of Object.entries(unknown)) {
-      it(`answers pending, adds no allowance and wakes the workflow while the outcome is unknown (${fate})`, async () => {
+      it(`answers pending and wakes the workflow while the outcome is unknown (${fate})`, async () => {
         stripe.fates = [fate as keyof typeof unknown];
         const id = newId();
         const { status, body } = await buy(id);
@@ -154,7 +154,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     }
   });
 
-  describe('after a failover to a replica that lacks the last commits (BILL-6)', () => {
+  describe('after a failover that lost the last commits (BILL-6)', () => {
     /** Removes the purchase from the database. The processor still has the payment. */
     const lose = async (id: Id) => {
       const source = await testDatabase();
@@ -172,7 +172,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(stripe.payments).to.have.length(1);
     });
 
-    it('restores each lost purchase once from its payment during a reconciliation, and charges nothing', async () => {
+    it('restores each lost purchase once from its payment, and charges nothing', async () => {
       const [lostId, otherId] = [newId(), newId()];
       const before = (await buy(lostId, { kind: 'storage', quantity: 3 })).body.data;
       await buy(otherId);
@@ -255,7 +255,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('keeps the Stripe key out of answers, logs and rows, even if Stripe refuses the key', async () => {
+  it('never shows the Stripe key in answers, logs or rows, even if Stripe refuses the key', async () => {
     const wrong = 'sk_test_wrong_but_secret';
     const other = await serveApp({ env: { STRIPE_SECRET_KEY: wrong, STRIPE_API_URL: stripe.url } });
     const { token } = club.owner;

@@ -16,7 +16,7 @@ describe('agent conversation reviews', () => {
   const conversations = (path = '', { club, openAgent } = classroom) =>
     call('GET', `/v1/clubs/${club.id}/agents/${openAgent.id}/conversations${path}`, { token: club.owner.token });
 
-  /** Asks a question and stores its answer. @returns the conversation's id */
+  /** @returns the conversation's id */
   async function talk(student = classroom.student, content = 'When is a knot a bend?'): Promise<string> {
     const { conversationId, answerId, stream } = await askingOf(classroom.openAgent, student).ask({ content });
     await endAnswer(answerId, { text: 'When it joins two ropes.' });
@@ -59,7 +59,7 @@ describe('agent conversation reviews', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations/{conversationId}', () => {
-    it('shows the messages in the form that the student reads, and names the student', async () => {
+    it('shows the messages as the student sees them, and names the student', async () => {
       const id = await talk();
       const read = (await conversations(`/${id}`)).body;
       const { data } = (await classroom.conversation(id)).body;

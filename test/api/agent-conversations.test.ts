@@ -15,7 +15,7 @@ import { png } from '../toolkit/builders/pictures.ts';
 import { buildSource } from '../toolkit/builders/sources.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { appendWords, endAnswer, failAnswer } from '../toolkit/drive/answers.ts';
-import { expectError, type Answer } from '../toolkit/drive/api.ts';
+import { call, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
 import { uploadFile } from '../toolkit/drive/media.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
@@ -28,7 +28,7 @@ describe('agent conversations', () => {
     classroom = await openAskingClassroom({ description: 'Knows knots.' });
   });
 
-  /** Creates a conversation with the given number of questions and answers. Each text contains its number. */
+  /** Each text contains its number. */
   async function converse(turns: number): Promise<Id> {
     let conversationId: Id | undefined;
     for (let turn = 1; turn <= turns; turn++) {
@@ -191,7 +191,7 @@ describe('agent conversations', () => {
       const citationsOf = async (conversationId: Id) =>
         (await classroom.conversation(conversationId)).body.data.messages[1].citations;
 
-      it('contains lesson_id only for a lesson, media_id only for a file, and page numbers only if known', async () => {
+      it('has lesson_id for a lesson, media_id for a file, and page numbers if they are known', async () => {
         const { club } = classroom;
         const lessonId = (await buildCourse(club.id)).lessons[0]?.id ?? '';
         const file = await uploadFile(
@@ -222,7 +222,7 @@ describe('agent conversations', () => {
         ]);
       });
 
-      it('omits source_id and lesson_id of a source that was removed from the index, and keeps the cited text', async () => {
+      it('omits the ids of a source that left the index, and keeps the cited text', async () => {
         const lessonId = (await buildCourse(classroom.club.id)).lessons[0]?.id ?? '';
         const { id: source } = await buildSource(classroom.club.id, { lessonId, title: 'Bends' });
         const { answerId, conversationId } = await classroom.ask();
@@ -232,6 +232,35 @@ describe('agent conversations', () => {
           { cited_text: 'one', source_kind: 'lesson', source_title: 'Bends' },
         ]);
       });
+    });
+  });
+
+  describe('GET /v1/clubs/{clubId}/classroom/agents/{publicId}/conversations/{conversationId}', () => {
+    const read = async (publicId: string, conversationId: Id, query = '') =>
+      call(
+        'GET',
+        `/v1/clubs/${classroom.club.id}/classroom/agents/${publicId}/conversations/${conversationId}${query}`,
+        {
+          token: classroom.student.token,
+        },
+      );
+
+    it('answers like the path without the agent, also for a later page', async () => {
+      const { answerId, conversationId } = await classroom.ask();
+      await endAnswer(answerId, { text: 'Yes.' });
+      for (const query of ['', '?page=2&page_size=1']) {
+        const answer = await read(classroom.openAgent.publicId, conversationId, query);
+        expect(answer.status).to.equal(200);
+        expect(answer.body).to.deep.equal((await classroom.conversation(conversationId, query)).body);
+      }
+    });
+
+    it('returns 404 for the path of another agent, of the club or of no club', async () => {
+      const { conversationId } = await classroom.ask();
+      const sibling = await buildOpenAgent(classroom.club.id);
+      const elsewhere = await openAskingClassroom();
+      for (const publicId of [sibling.publicId, elsewhere.openAgent.publicId, 'nobody'])
+        expectError(await read(publicId, conversationId), 'not_found');
     });
   });
 

@@ -36,8 +36,8 @@ describe('agent deliveries', () => {
   const create = (opens: object, further: object = {}) =>
     write('POST', '/deliveries', { name: 'Ask the bosun', opens, ...further });
 
-  describe('the API for deliveries that open an agent', () => {
-    it('creates a delivery with 201, and can show, list, rename and archive the delivery', async () => {
+  describe('a delivery that opens an agent', () => {
+    it('is created with 201, and can be read, listed, renamed and archived', async () => {
       const { status, body } = await create(opening(), { free: true, access_days: 30 });
       expect(status).to.equal(201);
       const { id, created_at: at } = body.data;
@@ -61,7 +61,7 @@ describe('agent deliveries', () => {
       });
     });
 
-    it('returns 404 for an id that names no agent of this club, and writes nothing', async () => {
+    it('is refused with 404 if its id names no agent of this club, and then nothing is written', async () => {
       const foreign = await buildAgent((await buildClub()).id);
       const course = await buildCourse(club.id);
       const before = await rowCounts();
@@ -72,7 +72,7 @@ describe('agent deliveries', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 400 or 422 if the id does not fit the kind, the id is missing or the kind is unknown', async () => {
+    it('is refused with 400 or 422 if its id is missing, or the kind is wrong or unknown', async () => {
       const course = await buildCourse(club.id);
       await eachCase(
         [
@@ -88,7 +88,7 @@ describe('agent deliveries', () => {
       expectError(await create({ kind: 'agent', agent_id: 'x' }), 'invalid_request');
     });
 
-    it('replaces the agent of the delivery before a student is enrolled, and then returns 409 in_use', async () => {
+    it('can get another agent until a student is enrolled, and later returns 409 in_use', async () => {
       const { id } = (await create(opening())).body.data;
       const course = await buildCourse(club.id);
       const change = (opens: object) => write('PATCH', `/deliveries/${id}`, { opens });
@@ -115,7 +115,6 @@ describe('agent deliveries', () => {
     });
   });
 
-  /** Returns the ids of the agents that the classroom lists for the student. */
   async function agentsOf(token: string, clubId = club.id): Promise<Id[]> {
     const { data } = (await call('GET', `/v1/clubs/${clubId}/classroom/agents`, { token })).body;
     return data.map(({ id }: { id: Id }) => id);
@@ -183,7 +182,7 @@ describe('agent deliveries', () => {
       });
     });
 
-  describe('access to the agent, which the webhook reports', () => {
+  describe('access to an agent, and its webhook', () => {
     let delivery: { id: Id; name: string };
     beforeEach(async () => {
       delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
@@ -285,7 +284,7 @@ describe('agent deliveries', () => {
       ]);
     });
 
-    it('does not come from a course or another club, and does not begin before the enrollment begins', async () => {
+    it('does not come from a course or another club, and begins with the enrollment', async () => {
       const student = await buildStudent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: (await buildAccessDelivery(club.id)).id });
       expect(await entitled(student.id)).to.equal(false);

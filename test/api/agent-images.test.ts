@@ -35,7 +35,7 @@ describe('agent images', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/classroom/agent-images', () => {
-    it('returns 201 with the record, and with an upload address and headers that are valid for 15 minutes', async () => {
+    it('returns 201 with the record, and an upload address that is valid for 15 minutes', async () => {
       const { media, upload } = await reserve(uploader, picture);
       const { id, created_at: createdAt, ...rest } = media;
       expect(rest).to.deep.equal({

@@ -15,7 +15,6 @@ import { expect } from 'chai';
 
 const hour = 3_600_000;
 
-/** Moves all earlier questions into the past. */
 async function age({ student }: { student: { id: Id } }, ms: number): Promise<void> {
   const source = await testDatabase();
   await source.query(
@@ -127,7 +126,7 @@ describe('the limits of an agent', () => {
       expect(await secondsOf()).to.equal(24 * 3_600);
     }));
 
-  it('computes Retry-After from the student’s own questions to this agent in the last 24 hours', () =>
+  it('computes Retry-After only from the student’s questions to this agent in the last 24 hours', () =>
     withClockStopped(async () => {
       const classroom = await openAskingClassroom({ dailyLimit: 3 });
       const { club, openAgent, student } = classroom;
@@ -207,14 +206,14 @@ describe('the club’s AI budget', () => {
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 2 });
   });
 
-  it('once exhausted, refuses questions of all students of this club, but not of another club', async () => {
+  it('refuses questions of all students of this club, but not of another club, after it is used up', async () => {
     const classroom = await withBudget(0);
     const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
     expectError(await other.refused({}), 'club_budget_exhausted');
     await (await openAskingClassroom()).ask();
   });
 
-  it('stays exhausted until the month ends by the club’s time zone', async () => {
+  it('stays used up until the month ends in the club’s time zone', async () => {
     const classroom = await openAskingClassroom();
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET ai_monthly_limit = 1000, time_zone = 'Pacific/Kiritimati' WHERE id = $1`, [
@@ -234,7 +233,7 @@ describe('the club’s AI budget', () => {
     await classroom.ask();
   });
 
-  it('is reserved at one token for every three characters of the question and its history', async () => {
+  it('reserves one token for every three characters of the question and its history', async () => {
     const classroom = await openAskingClassroom({ instructions: '' });
     const { answerId, conversationId } = await classroom.ask({ content: 'xxx' });
     await endAnswer(answerId, { text: 'y'.repeat(2_997) });

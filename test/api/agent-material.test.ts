@@ -48,7 +48,7 @@ describe('agent material', () => {
       expect(woken).to.deep.equal(sorted(index.map(({ id }) => workflowIdOf('sourceIndex', id))));
     });
 
-    it('replaces all material: removes former items from the index, and indexes only new items (ANS-7)', async () => {
+    it('replaces all material: former items leave the index, and only new items are read (ANS-7)', async () => {
       await setMaterial({ course_ids: [course.id], media_ids: [file.id] });
       const before = await indexedSourcesOf(club.id);
       const [keptLesson] = lessonIds();

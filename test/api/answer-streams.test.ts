@@ -31,7 +31,6 @@ describe('answer streams', () => {
   });
 
   const baseOf = ({ port }: RunningApi) => `http://127.0.0.1:${port}`;
-  /** Returns a client of the same student for another API process. */
   const at = (base: string) => askingOf(classroom.openAgent, classroom.student, base);
 
   const openStreams = async () => (await register.getSingleMetric('http_event_streams')?.get())?.values[0]?.value ?? 0;
@@ -101,7 +100,7 @@ describe('answer streams', () => {
       expect(await openStreams()).to.equal(0);
     });
 
-    it('contains comments, but no further events, while there is no new text', async () => {
+    it('contains comments, but no events, while there is no new text', async () => {
       await withApi({ streamHeartbeatMs: 30 }, async (base) => {
         const { stream, answerId } = await at(base).ask();
         await until('three comments', { timeoutMs: 5 * second }, async () => stream.comments.length >= 3);
@@ -219,7 +218,7 @@ describe('answer streams', () => {
   });
 
   describe('a client that disconnects', () => {
-    it('does not interrupt the answer, and its streams are closed', async () => {
+    it('does not stop the answer, and the API closes its streams', async () => {
       await noStreams();
       const question = await classroom.ask();
       const again = await classroom.reattach(question);
@@ -372,7 +371,7 @@ describe('answer streams', () => {
     });
   });
 
-  describe('429 rate_limited', () => {
+  describe('the limit of streams', () => {
     const refusedAt = async (base: string, question: { conversationId: string; answerId: string }) => {
       const { token } = classroom.student;
       const paths = `/v1/clubs/${classroom.club.id}/classroom`;
@@ -395,7 +394,7 @@ describe('answer streams', () => {
       expect(await rowCounts()).to.deep.equal(before);
     };
 
-    it('is returned for a student’s third stream until an earlier stream ends, but not for other students', async () => {
+    it('refuses a student’s third stream with 429 until an earlier stream ends, but not other students', async () => {
       await withApi({ env: { STREAMS_PER_STUDENT: '2' } }, async (base) => {
         const question = await at(base).ask();
         const again = await at(base).reattach(question);
@@ -408,7 +407,7 @@ describe('answer streams', () => {
       });
     });
 
-    it('is returned if the process has too many streams; refused questions are not such streams', async () => {
+    it('refuses streams above the limit of the process with 429, and does not count refused questions', async () => {
       await withApi({ env: { STREAMS_PER_PROCESS: '1' } }, async (base) => {
         const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent), base);
         const unknown = { conversation_id: newId() };

@@ -77,10 +77,7 @@ describe('response time (DEC-63)', function () {
     return best;
   };
 
-  /**
-   * Sends the number of requests for each address after which the service withholds mails for an hour. To save time, this API answers
-   * immediately, and not at the next tick.
-   */
+  /** Requests mails for each address until the service withholds them for an hour. This API does not wait for ticks, to save time. */
   const useUpMails = (path: string) => async (addresses: readonly Address[]) => {
     const queue = addresses
       .flatMap((address) => Array.from({ length: requestRules.mailsAnHour }, () => address))

@@ -32,7 +32,7 @@ describe('a call with an API key', () => {
     expectError(await call('POST', `/v1/clubs/${club.id}/students`, creation), 'scope_not_granted');
   });
 
-  it('gets the bytes of a call without a session if the key is not accepted or the operation is closed', async () => {
+  it('gets the answer of a call without a session if the key is invalid or the operation allows no keys', async () => {
     const { token: active } = await buildApiKey(club.id, scopes);
     const expired = await buildApiKey(club.id, scopes, { expiresAt: new Date(Date.now() - 1) });
     const distant = await buildApiKey(club.id, scopes, { networks: ['198.51.100.0/24'] });
@@ -56,7 +56,7 @@ describe('a call with an API key', () => {
     expect([...answers]).to.have.length(1);
   });
 
-  it('gets the 403 of a foreign club on the path of another club', async () => {
+  it('gets 403 on the path of another club', async () => {
     const { token } = await buildApiKey((await buildClub()).id, scopes);
     expectError(await students(club, token), 'forbidden');
   });
@@ -95,7 +95,7 @@ describe('a call with an API key', () => {
     expect(answer.body.data.email).to.equal(`new-${id}@example.com`);
   });
 
-  it('shows a file without a favorite, and cannot set one', async () => {
+  it('shows files without `favorite`, and cannot set a favorite', async () => {
     const { token } = await buildApiKey(club.id, ['media:read', 'media:write']);
     const { id } = await buildMedia(club.id);
     const path = `/v1/clubs/${club.id}/media/${id}`;
@@ -119,7 +119,7 @@ describe('a call with an API key', () => {
       }
     });
 
-    it('is shown by RateLimit and RateLimit-Policy on each write of a key, and not on reads or for people', async () => {
+    it('is in the headers RateLimit and RateLimit-Policy on writes of keys, but not on other calls', async () => {
       const { token } = await buildApiKey(club.id, ['tags:write', 'tags:read']);
       const first = await tag(club, token, 'First');
       expect(first.headers.get('ratelimit-policy')).to.equal('"club_writes";q=45;w=60');
@@ -134,7 +134,7 @@ describe('a call with an API key', () => {
       );
     });
 
-    it('is shown with nothing left on a refused write', async () => {
+    it('is 0 in the header RateLimit of a refused write', async () => {
       const { token } = await buildApiKey(club.id, ['tags:write']);
       for (let count = 0; count < 45; count++) await tag(club, token, `Tag ${count}`);
       const refused = await tag(club, token, 'One more');

@@ -23,7 +23,6 @@ const change = (club: TestClub, id: string, body: object) =>
 const revoke = (club: TestClub, id: string) => call('DELETE', at(club, id), { token: club.owner.token });
 const rotate = (club: TestClub, id: string, body?: object) =>
   call('POST', `${at(club, id)}/rotate`, { token: club.owner.token, ...(body && { body }) });
-/** The status of a read with the key. */
 const use = async (club: TestClub, token: string) =>
   (await call('GET', `/v1/clubs/${club.id}/students`, { token })).status;
 
@@ -74,7 +73,7 @@ describe('API keys', () => {
       expect(await mailsTo(admin.id)).to.deep.equal([]);
     });
 
-    it('accepts names in each script, every scope, 20 networks and the latest expiry', async () => {
+    it('accepts names in every script, every scope, 20 networks and the latest allowed expiry', async () => {
       const networks = Array.from({ length: 20 }, (_, index) => `203.0.113.${index}/32`);
       const bodies = [
         { ...good, name: 'مزامنة' },
@@ -104,7 +103,7 @@ describe('API keys', () => {
       expect(await mailsTo(club.owner.id)).to.deep.equal([]);
     });
 
-    it('refuses the 51st active key, also if 6 requests compete, and counts no expired or revoked key', async () => {
+    it('refuses the 51st active key, even if 6 requests compete, and does not count ended keys', async () => {
       for (let count = 0; count < 48; count++) await buildApiKey(club.id, ['students:read']);
       await buildApiKey(club.id, ['students:read'], { expiresAt: new Date(Date.now() - day) });
       const { id: revoked } = await buildApiKey(club.id, ['students:read']);
@@ -147,7 +146,7 @@ describe('API keys', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/api-keys/{keyId}', () => {
-    it('changes the fields that are present, from the next call on', async () => {
+    it('changes the given fields, which apply to the next call', async () => {
       const { api_key: key, secret } = (await create(club)).body.data;
       expect(await use(club, secret)).to.equal(200);
       clock.advance(1_000);
@@ -186,7 +185,7 @@ describe('API keys', () => {
       expect([await use(club, secret), await use(club, body.data.secret)]).to.deep.equal([401, 200]);
     });
 
-    it('ends the old secret immediately if overlap_hours is 0, also during an overlap', async () => {
+    it('ends the old secret immediately if overlap_hours is 0, even during an overlap', async () => {
       const { api_key: key, secret: first } = (await create(club)).body.data;
       const { secret: second } = (await rotate(club, key.id, { overlap_hours: 168 })).body.data;
       expectError(await rotate(club, key.id, { overlap_hours: 1 }), 'rotation_in_progress');
@@ -218,7 +217,7 @@ describe('API keys', () => {
     });
   });
 
-  it('survive their creator', async () => {
+  it('keep working after their creator has left', async () => {
     const admin = await buildMember(club.id, 'admin');
     const { body } = await call('POST', `/v1/clubs/${club.id}/api-keys`, { token: admin.token, body: good });
     const { api_key: key, secret } = body.data;

@@ -52,7 +52,7 @@ describe('a refused question', () => {
   });
 
   describe('404', () => {
-    it('is the answer if the agent is unknown, unpublished, archived or of another club', async () => {
+    it('is returned if the agent is unknown, unpublished, archived or of another club', async () => {
       const { club, student } = classroom;
       const foreign = await buildOpenAgent((await buildClub()).id);
       const hidden = [
@@ -66,7 +66,7 @@ describe('a refused question', () => {
       );
     });
 
-    it('is the same for an unknown or deleted conversation, and for one of another student or agent', async () => {
+    it('is returned for a conversation that is unknown, deleted, or of another student or agent', async () => {
       const { club, openAgent, student } = classroom;
       const other = await buildOpenAgent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
@@ -165,7 +165,7 @@ describe('a refused question', () => {
       await refusing(refused({ image_ids: [own.id] }), 'invalid_image');
     });
 
-    it('is not returned for two images of the student. A third image causes 422 invalid_request', async () => {
+    it('is not returned for two images, but a third image causes 422 invalid_request', async () => {
       const { club, student } = classroom;
       const images = [await uploadFile({ club, student }, picture), await uploadFile({ club, student }, picture)];
       const ids = images.map(({ id }) => id).toReversed();
@@ -179,8 +179,8 @@ describe('a refused question', () => {
     });
   });
 
-  describe('the text of a question, whose length counts code points', () => {
-    it('accepts 1 and 8000 characters, and refuses 0 and 8001', async () => {
+  describe('the text of a question', () => {
+    it('has 1 to 8000 characters, counted as code points', async () => {
       const knot = '🪢'; // The knot emoji is one code point, two UTF-16 units and four bytes.
       await eachCase(['?', knot, knot.repeat(8_000)], async (content) => {
         const { data } = await classroom.ask({ content });

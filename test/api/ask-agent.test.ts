@@ -17,8 +17,8 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     classroom = await openAskingClassroom(); // Each student may ask 20 questions a minute.
   });
 
-  describe('1. A question with or without conversation_id', () => {
-    it('opens a new conversation if the question has no conversation_id', async () => {
+  describe('a question', () => {
+    it('opens a new conversation if it has no conversation_id', async () => {
       const [first, second] = [await classroom.ask(), await classroom.ask()];
       expect(first.conversationId).to.not.equal(second.conversationId);
       expect(first.data.conversation).to.deep.equal({
@@ -29,7 +29,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('uses the question’s first line that is not blank as the title, without surplus blanks', async () => {
+    it('gives its first line that is not blank to the conversation as the title', async () => {
       const { data } = await classroom.ask({ content: ' \r\n\n  Which   knot\tholds?  \nAnd why?' });
       expect(data.conversation.title).to.equal('Which knot holds?');
       expect(data.question.content).to.equal(' \r\n\n  Which   knot\tholds?  \nAnd why?');
@@ -47,7 +47,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
   });
 
-  describe('2. The question id that the client chooses (UUID v4)', () => {
+  describe('the id that the client chooses for a question', () => {
     it('is stored as the id of the question, and as the reply_to of its answer', async () => {
       const id = randomUUID();
       const { data } = await classroom.ask({ id });
@@ -55,7 +55,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(data.answer).to.include({ reply_to: id, role: 'assistant' });
     });
 
-    it('causes 409 message_exists if it is repeated, without a second answer or a second charge', async () => {
+    it('causes 409 message_exists if it is repeated, and no second answer or charge', async () => {
       const question = { id: randomUUID() };
       const { answerId } = await classroom.ask(question);
       const before = await traces(classroom);
@@ -65,7 +65,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(await traces(classroom)).to.deep.equal({ ...before, generating: before.generating - 1 });
     });
 
-    it('is the same id in upper case and in lower case', async () => {
+    it('has no letter case: upper case and lower case name one question', async () => {
       const id = randomUUID();
       const { data } = await classroom.ask({ id: id.toUpperCase() });
       expect(data.question.id).to.equal(id);
@@ -86,7 +86,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       await eachCase(others, async (other) => expectError(await other.refused({ id }), 'message_exists'));
     });
 
-    it('causes 409 with the conversation in Location only for the student who owns the conversation', async () => {
+    it('causes 409 with a Location header only for the owner of the conversation', async () => {
       const id = randomUUID();
       const { conversationId } = await classroom.ask({ id });
       const locationOf = async (who: Pick<AskingClassroom, 'refused'>) =>
@@ -101,7 +101,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(await locationOf(classroom)).to.equal(null);
     });
 
-    it('is accepted once in three identical simultaneous questions, and causes 409 for the others', async () => {
+    it('is accepted once if three requests use it simultaneously, and causes 409 for the others', async () => {
       for (let round = 0; round < 6; round++) {
         const question = { id: randomUUID() };
         const outcomes = await Promise.all([1, 2, 3].map(() => outcomeOf(() => classroom.ask(question))));
@@ -118,7 +118,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       }
     });
 
-    it('causes 422 if it is the nil UUID, a UUID of a different version or variant, or not a UUID', async () => {
+    it('causes 422 if it is no UUID of version 4', async () => {
       await eachCase(
         [v7(), v1(), '00000000-0000-0000-0000-000000000000', 'first', '', `urn:uuid:${randomUUID()}`],
         async (id) => {
@@ -131,8 +131,8 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
   });
 
-  describe('3. The content type of the response', () => {
-    it('is JSON for a refusal, whose status names the reason', async () => {
+  describe('the content type of the answer', () => {
+    it('is JSON for a refusal', async () => {
       const answer = await classroom.refused({ conversation_id: newId() });
       expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');
       expectError(answer, 'not_found');
@@ -144,7 +144,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
   });
 
-  describe('4. Events', () => {
+  describe('the stream of events', () => {
     it('sends `accepted` with the question, the unfinished answer, the conversation and the limits', async () => {
       const { data, answerId, conversationId } = await classroom.ask({ content: '# Raw *text* 🪢\0'.slice(0, -1) });
       expect(Object.keys(data)).to.have.members(['conversation', 'question', 'answer', 'limits']);
@@ -247,8 +247,8 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
   });
 
-  describe('5. Generation after the client disconnects', () => {
-    it('shows the complete answer in GET …/conversations/{id}', async () => {
+  describe('an answer after its client disconnects', () => {
+    it('is completed, and GET …/conversations/{id} shows it', async () => {
       const { stream, answerId, conversationId } = await classroom.ask();
       stream.close();
       await appendWords(answerId, 'Nobody ');
@@ -273,7 +273,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('wakes the run of the answer once, and sends only opaque ids to the run', async () => {
+    it('has one run, which gets only opaque ids', async () => {
       const id = randomUUID();
       const { club, openAgent } = classroom;
       expect(await wakesBy(club.id, () => classroom.ask({ id }))).to.deep.equal([`agent-answer/${id}`]);
@@ -287,7 +287,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('stores for the run the agent’s model or the default model, and the agent’s size limit', async () => {
+    it('uses the agent’s model or the default model, and the agent’s size limit', async () => {
       const own = await openAskingClassroom({ model: 'claude-haiku-4-5', answerMaxTokens: 77 });
       const rows = async (answerId: string) =>
         (await testDatabase()).query<object[]>(
@@ -302,7 +302,6 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   });
 });
 
-/** Returns `accepted`, or the code of the refusal. */
 async function outcomeOf(ask: () => Promise<unknown>): Promise<string> {
   try {
     await ask();
@@ -312,7 +311,6 @@ async function outcomeOf(ask: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** Counts the rows that the student's questions created. */
 async function traces({
   student,
 }: AskingClassroom): Promise<{ questions: number; charges: number; generating: number }> {

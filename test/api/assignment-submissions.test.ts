@@ -36,7 +36,6 @@ describe('assignment submissions', () => {
   const assign = async (options: AssignmentOptions = {}): Promise<Id> => (await buildAssignment(lesson(), options)).id;
   const file = () => buildAssignmentFile(club.id, learner.id);
   const idOf = ({ body }: Answer): Id => body.data.id;
-  /** Submits work once, and requires that the API accepts the submission. @returns the id of the submission */
   const submitted = async (assignment: Id, body?: object): Promise<Id> => {
     const answer = await student.send(assignment, body);
     expect(answer.status, answer.text).to.equal(201);
@@ -52,7 +51,7 @@ describe('assignment submissions', () => {
   describe('POST /v1/clubs/{clubId}/classroom/assignment-files', () => {
     const picture = { file_name: 'My knot.png', mime: 'image/png' };
 
-    it('reserves a file without a declared size. The file is ready after the completion call (ASG-4)', async () => {
+    it('reserves a file without a declared size, and makes it ready after the completion (ASG-4)', async () => {
       const reserved = await student.reserve(picture);
       expect(reserved.status).to.equal(201);
       const { data, upload } = reserved.body;
@@ -209,7 +208,7 @@ describe('assignment submissions', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 422 invalid_file for files that are unknown, unready, already submitted or not the student’s', async () => {
+    it('returns 422 invalid_file for files that are unknown, unready, submitted or not the student’s', async () => {
       const assignment = await assign({ maxFiles: 2 });
       const submittedFile = await file();
       await submitted(await assign({ maxFiles: 1 }), { file_ids: [submittedFile] });
@@ -258,7 +257,7 @@ describe('assignment submissions', () => {
   });
 
   describe('POST …/assignment-submissions/{submissionId}/withdraw', () => {
-    it('deletes a submission that has one attempt. Its files can be submitted again for seven days', async () => {
+    it('deletes a submission with one attempt, and keeps its files for seven days', async () => {
       const assignment = await assign({ maxFiles: 1 });
       const one = await file();
       const id = await submitted(assignment, { file_ids: [one] });
@@ -300,7 +299,7 @@ describe('assignment submissions', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews', () => {
-    it('requests changes with a comment and a mail to the student, and later finally approves the work', async () => {
+    it('requests changes with a comment and a mail to the student, and later approves the work', async () => {
       const assignment = await assign();
       const id = await submitted(assignment);
       const returned = await reviewer.review(id, { attempt: 1, outcome: 'changes_requested', comment: 'It slips.' });
@@ -323,7 +322,7 @@ describe('assignment submissions', () => {
       ]);
     });
 
-    it('attaches library files to the review, which the student sees until they are deleted (MED-14)', async () => {
+    it('attaches library files to a review, and the student sees them until they are deleted (MED-14)', async () => {
       const id = await submitted(await assign());
       const { id: fileId } = await buildMedia(club.id, { bytes: 'See page 3.' });
       const review = { attempt: 1, outcome: 'approved', media_ids: [fileId] };

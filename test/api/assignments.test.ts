@@ -43,7 +43,7 @@ describe('assignments', () => {
     (await write('GET', `/lessons/${lesson().id}/assignments`)).body.data.map(({ id }: { id: Id }) => id);
 
   describe('POST /v1/clubs/{clubId}/lessons/{lessonId}/assignments', () => {
-    it('adds an assignment after the others of its lesson. It accepts only a text by default (ASG-5)', async () => {
+    it('adds an assignment at the end of its lesson, for texts only by default (ASG-5)', async () => {
       const [first, second] = [
         await create({}),
         await create({ block_label: ' Your\n bowline ', max_files: 3, required: true }),
@@ -253,7 +253,7 @@ describe('assignments', () => {
       expectError(await reviewer.extend(assignment, learner.id, { due_at: inHours(3) }), 'not_found');
     });
 
-    it('turn late work into punctual work, if the work is not approved yet (ASG-8)', async () => {
+    it('make late work count as on time, unless the work is already approved (ASG-8)', async () => {
       const assignments = [
         await assign({ dueAt: new Date(inHours(1)) }),
         await assign({ dueAt: new Date(inHours(1)) }),

@@ -33,9 +33,9 @@ const writesOfClubs = everyOperation.filter(
 describe('the audit log', function () {
   this.timeout(30_000);
 
-  describe('an entry of each change', () => {
+  describe('an entry', () => {
     for (const operation of writesOfClubs)
-      it(`is written once for a success, and not for a refusal: ${nameOf(operation)}`, async () => {
+      it(`is written for an accepted change, and not for a refused one: ${nameOf(operation)}`, async () => {
         const club = await preparedClub(operation);
         const before = await entriesOf(club.id);
         const { path, ...request } = await requestOf(operation, 'admin', club);
@@ -80,7 +80,7 @@ describe('the audit log', function () {
     expect(JSON.stringify(await entriesOf(club.id))).not.to.include('Secret');
   });
 
-  it('names the record that a request created, and the API key that called', async () => {
+  it('names the created record, and the API key that made the request', async () => {
     const club = await buildClub();
     const key = await buildApiKey(club.id, ['tags:write']);
     const tag = await call('POST', `/v1/clubs/${club.id}/tags`, { token: key.token, body: { name: 'Sailors' } });
@@ -211,7 +211,7 @@ describe('the audit log', function () {
       expect(await entriesOf(club.id)).to.have.length(1);
     });
 
-    it('are removed after 400 days, and not earlier by a clock that is ahead', async () => {
+    it('are removed after 400 days, and not earlier by a wrong clock', async () => {
       const club = await buildClub();
       await insert(club.id, new Date(Date.now() - 401 * day));
       const younger = await insert(club.id, new Date(Date.now() - 399 * day));

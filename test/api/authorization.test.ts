@@ -28,7 +28,6 @@ type Membership = RecordOf<'OrganizationMembership'>;
 type Kind = 'student' | 'admin';
 
 interface Row {
-  /** The kinds of session that the operation declares. */
   sessions: readonly Kind[];
   /** The roles that may call the operation under a club's path. */
   roles?: readonly Role[];
@@ -383,6 +382,7 @@ const table: Record<OperationId, Row> = {
   getClassroomAgent: { sessions: student, answer: 'not_found' },
   listConversations: { sessions: student, answer: 'not_found' },
   getConversation: { sessions: student, answer: 'not_found' },
+  getConversationOfAgent: { sessions: student, answer: 'not_found' },
   renameConversation: { sessions: student, answer: 'not_found' },
   removeConversation: { sessions: student, answer: 'not_found' },
   reattachAnswer: { sessions: student, answer: 'not_found' },
@@ -442,7 +442,7 @@ interface Caller {
   clubId?: string;
 }
 
-/** Returns callers without a valid session. Every operation uses the same callers. */
+/** Every operation uses the same callers. */
 async function strangers(): Promise<Record<string, Caller>> {
   return {
     nobody: {},
@@ -454,7 +454,7 @@ async function strangers(): Promise<Record<string, Caller>> {
   };
 }
 
-/** Returns callers with a valid session. Each operation needs new callers, because one operation ends the session. */
+/** Each operation needs new callers, because one operation ends the session. */
 async function callersOf(
   { pathParameters, scope }: ContractOperation,
   clubId: Id,
@@ -487,7 +487,6 @@ async function callersOf(
   };
 }
 
-/** Returns the answer that the table states for this caller. */
 function expected(operationId: OperationId, caller: Caller): number | ErrorCode {
   const { sessions, roles: permitted, answer } = table[operationId];
   const underClub = operationOf(operationId).pathParameters.includes('clubId');
@@ -520,7 +519,7 @@ describe('the authorization table', () => {
     );
   });
 
-  describe('the answer of each operation to each caller', () => {
+  describe('the answer to each kind of caller', () => {
     for (const operation of everyOperation) {
       const { operationId, method } = operation;
       it(`is as the table states: ${nameOf(operation)}`, async () => {
@@ -559,7 +558,7 @@ describe('403 for a session outside the organization', () => {
     expect([...answers]).to.have.length(1);
   });
 
-  it('has the same text as the 403 for a sign-up in an unknown club, whatever the body', async () => {
+  it('has the same text as the 403 for a sign-up in an unknown club, for any body', async () => {
     const { owner } = await buildClub();
     const foreign = await call('GET', `/v1/clubs/${newId()}/students`, { token: owner.token });
     await eachCase([newId(), 'my-club'], async (clubId) =>
@@ -579,7 +578,7 @@ describe('403 for a session outside the organization', () => {
 });
 
 describe('the order of the checks (DEC-6, ENG-13)', () => {
-  it('puts session, club and role before the body, so that a broken body never hides a 401 or 403', async () => {
+  it('checks session, club and role before the body, so that a broken body never hides a 401 or 403', async () => {
     await eachCase(
       withBody.filter(({ auth }) => auth.includes('admin')),
       async (operation) => {
@@ -598,7 +597,7 @@ describe('the order of the checks (DEC-6, ENG-13)', () => {
     );
   });
 
-  it('puts the check of the body (400 and 422) before the check that records exist (404)', async () => {
+  it('checks the body (400, 422) before it checks that records exist (404)', async () => {
     const { id, owner } = await buildClub();
     const path = `/v1/clubs/${id}/students/${newId()}`;
     expectError(await call('PATCH', path, { token: owner.token, body: {} }), 'invalid_request');

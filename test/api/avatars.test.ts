@@ -87,7 +87,7 @@ describe('avatars of students', () => {
   };
 
   describe('POST /v1/clubs/{clubId}/classroom/avatar', () => {
-    it('returns the record and a signed upload request. The avatar is shown only when the image is ready', async () => {
+    it('returns the record and a signed upload request, and shows the avatar only when it is ready', async () => {
       const { media, upload } = await reserve(uploader, portrait);
       expect(media).to.include({
         status: 'uploading',
@@ -221,7 +221,7 @@ describe('avatars of students', () => {
       expectError(await callsOf(club)('POST', `/media/${after.id}/publish`), 'not_found');
     });
 
-    it('is the only ready avatar of its student, because the database allows no second ready avatar', async () => {
+    it('is the only ready avatar of its student, because the database allows no second one', async () => {
       const { id } = await uploadFile(uploader, portrait);
       const source = await testDatabase();
       const copy = `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, created_at, updated_at)
@@ -258,7 +258,7 @@ describe('avatars of students', () => {
     });
   });
 
-  it('reject a broken file, a decompression bomb and a file that is no image, and keep the old avatar', async () => {
+  it('stay unchanged if the new file is broken, a decompression bomb or no image', async () => {
     await uploadFile(uploader, portrait);
     const keys = await keysOf(club);
     const wrong: [string, Buffer][] = [
@@ -302,7 +302,7 @@ describe('avatars of students', () => {
     });
   });
 
-  it('are erased, with their storage keys, when the student is removed', async () => {
+  it('are erased when the student is removed', async () => {
     await uploadFile(uploader, portrait);
     await callsOf(club)('DELETE', `/students/${student.id}`);
     const source = await testDatabase();

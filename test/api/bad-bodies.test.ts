@@ -146,7 +146,6 @@ describe('an operation with a bad body', () => {
 
 describe('the size of a body', () => {
   const outcome = ({ status, body }: Answer) => (status < 400 ? status : body.error.code);
-  /** Returns JSON that is padded with blanks to the given number of bytes. */
   const padded = (body: unknown, bytes: number) => JSON.stringify(body).padEnd(bytes, ' ');
   let limit: number;
   before(async () => {

@@ -29,7 +29,6 @@ describe('a club’s branding (DEC-184)', () => {
       headers: { accept: 'text/html' },
     });
   };
-  /** Creates an image that is public and ready in the media library. */
   const logo = async (more: Record<string, unknown> = {}): Promise<Id> => {
     const { id } = await buildMedia(club.id, { title: 'Logo.png' });
     await alter('media', id, { kind: 'image', mime: 'image/png', visibility: 'public', status: 'ready', ...more });
@@ -59,7 +58,7 @@ describe('a club’s branding (DEC-184)', () => {
       .and.to.not.have.property('legal_footer');
   });
 
-  it('appears on pages, whose security policy allows only the logo and no other resource', async () => {
+  it('appears on pages that may load only the logo', async () => {
     const page = await wayOutPage();
     expect(page.text).to.contain('--accent:#1f4fd8').and.to.not.contain('<img');
     await set({
@@ -76,7 +75,7 @@ describe('a club’s branding (DEC-184)', () => {
     expect(page.headers.get('content-security-policy')).to.not.contain('img-src');
   });
 
-  it('colours all certificates, even certificates that were issued before the branding changed', async () => {
+  it('colours all certificates, even those issued before the change', async () => {
     const { id } = await issueCertificateByHand(club);
     const print = async () => (await certificateCalls(club, id).print()).bytes;
     const standard = await print();
@@ -98,7 +97,7 @@ describe('a club’s branding (DEC-184)', () => {
     expect(policy('<p>No image</p>')).to.not.contain('img-src');
   });
 
-  it('prevents the deletion of the logo, and is listed as a use of the file', async () => {
+  it('prevents the deletion of the logo file, and is listed as its use', async () => {
     const id = await logo();
     await set({ logo_media_id: id });
     expectError(await call('DELETE', `/media/${id}`), 'in_use');
@@ -152,7 +151,7 @@ describe('a club’s branding (DEC-184)', () => {
       ['#ff0000', false],
       ['#d00000', true],
     ] as const)
-      it(`is ${isReadable ? 'not ' : ''}the answer to a club that chooses the colour ${color}`, async () => {
+      it(`is ${isReadable ? 'not ' : ''}returned for the colour ${color}`, async () => {
         const answer = await set({ accent_color: color });
         if (isReadable) expect(answer.status).to.equal(200);
         else {
@@ -179,7 +178,7 @@ describe('a club’s branding (DEC-184)', () => {
   describe('texts of mails', () => {
     const at = (template = 'student_invitation', language = 'pt-BR') => `/mail/texts/${template}/${language}`;
 
-    it('are listed with the languages in which the club has its own version', async () => {
+    it('are listed with the languages of the club’s own texts', async () => {
       await call('PUT', at(), { subject: 'Oi', text: '{{link}}' });
       const { texts } = (await call('GET', '/mail/texts')).body.data;
       expect(texts.map(({ template }: { template: string }) => template)).to.deep.equal(clubMailTemplates);
@@ -201,7 +200,7 @@ describe('a club’s branding (DEC-184)', () => {
         }
     });
 
-    it('have a standard text, which the club can store without changes as its own text', async () => {
+    it('have a standard text that the club can store as its own text', async () => {
       for (const template of clubMailTemplates) {
         const { standard, preview } = (await call('GET', at(template, 'de'))).body.data;
         const answer = await call('PUT', at(template, 'de'), standard);
@@ -268,7 +267,7 @@ describe('a club’s branding (DEC-184)', () => {
       ['is too long', 'student_invitation', { subject: 'x', text: `{{link}}${'x'.repeat(5_000)}` }, 'text'],
       ['has a subject of two lines', 'student_invitation', { subject: 'x\ny', text: '{{link}}' }, 'subject'],
     ] as const)
-      it(`stay unchanged if the API returns 422 for a template that ${title}`, async () => {
+      it(`are not changed by a template that ${title} (422)`, async () => {
         const answer = await call('PUT', at(template), body);
         expectError(answer, 'invalid_request');
         expect(answer.body.error.message).to.contain(message);

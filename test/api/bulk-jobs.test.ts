@@ -48,7 +48,7 @@ describe('bulk jobs', () => {
   };
 
   describe('a request', () => {
-    it('returns 202 with the pending job, which the list and the job itself show', async () => {
+    it('returns 202 with the pending job, and lists it', async () => {
       const student = await buildStudent(club.id);
       const accepted = await requestBulk(club, tagging, [{ student_id: student.id }]);
       expect(accepted.status).to.equal(202);
@@ -101,7 +101,7 @@ describe('bulk jobs', () => {
       expect((await bulkReportOf(club, jobId, '&outcome=applied')).map(({ row }) => row)).to.deep.equal([1, 6]);
     });
 
-    it('completes a job whose rows all failed', async () => {
+    it('completes a job even if all its rows failed', async () => {
       const jobId = await run(tagging, [{ email: 'nobody@example.com' }]);
       expect(await readBulk(club, jobId)).to.include({ status: 'completed', failed: 1 });
     });
@@ -143,7 +143,7 @@ describe('bulk jobs', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 409 too_many_bulk_jobs above twenty open jobs, also simultaneously, until one ends', async () => {
+    it('returns 409 too_many_bulk_jobs above twenty open jobs, even simultaneously, until one ends', async () => {
       const student = await buildStudent(club.id);
       const one = () => requestBulk(club, tagging, [{ student_id: student.id }]);
       for (let open = 0; open < bulkRules.maxOpen - 2; open++) {
@@ -160,7 +160,7 @@ describe('bulk jobs', () => {
   });
 
   describe('an API key', () => {
-    it('needs the write scope of the action, and a scope of bulk jobs to read them', async () => {
+    it('needs the write scope of the action, and the read scope of bulk jobs', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const { token } = await buildApiKey(club.id, ['tags:write', 'bulk_jobs:read']);
       const student = [{ student_id: newId() }];
@@ -202,7 +202,7 @@ describe('bulk jobs', () => {
     });
   });
 
-  it('reports each row of a generated request as the state before it decides', async function () {
+  it('reports the expected result for each row of generated requests', async function () {
     this.timeout(60_000);
     const people = await Promise.all(
       Array.from({ length: 4 }, async (_, at) => ({
@@ -254,7 +254,7 @@ describe('bulk jobs', () => {
     );
   });
 
-  it('records one fact for each changed student, of bulk priority', async () => {
+  it('records one fact of bulk priority for each changed student', async () => {
     const students = [await buildStudent(club.id), await buildStudent(club.id)];
     const [first] = students;
     await standingCalls(club).tag(first?.id ?? '', tagId);

@@ -67,7 +67,7 @@ describe('campaigns', () => {
       expect(await ids('?status=sent')).to.deep.equal([0]);
     });
 
-    it('lists campaigns without blocks and rules, which only the read of one campaign shows (CAMP-18)', async () => {
+    it('lists campaigns without blocks and rules (CAMP-18)', async () => {
       const rules = [{ kind: 'has_tag', negate: false, tag_ids: [newId()] }];
       const long = { subject: 'ß'.repeat(1_000), preheader: 'x', blocks: [{ kind: 'heading', text: 'Ahoy' }] };
       const { id } = await create({ content: long, audience: { match: 'any', rules } });
@@ -113,7 +113,7 @@ describe('campaigns', () => {
       expectError(await send('GET', `/campaigns/${id}`), 'not_found');
     });
 
-    it('returns 409 to a change or deletion of a scheduled campaign, which stays unchanged', async () => {
+    it('refuses to change or delete a scheduled campaign with 409', async () => {
       const { id } = await create();
       await setSender();
       await buildStudent(club.id);
@@ -150,7 +150,7 @@ describe('campaigns', () => {
     expect(count).to.equal(5_000);
   });
 
-  it('returns 422 for a web address in the sender’s name, because mails show the name (DEC-64)', async () => {
+  it('returns 422 for a web address in the sender’s name (DEC-64)', async () => {
     const before = await rowCounts();
     for (const name of ['www.prize.example', 'Knots https://prize.example', 'prize.top'])
       expectError(await send('PUT', '/mail/sender', { from_name: name, postal_address: 'Quay 1' }), 'invalid_request');
@@ -203,7 +203,7 @@ describe('campaigns', () => {
       expect(await problems(whole.id)).to.deep.equal([]);
     });
 
-    it('finds an empty audience, and the request to schedule then returns 422 with the field’s name', async () => {
+    it('finds an empty audience, and a schedule then returns 422 with the name of the field', async () => {
       await setSender();
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const crew = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] };
@@ -319,7 +319,7 @@ describe('campaigns', () => {
       expect(checks.html_bytes).to.equal(preview.body.data.html_bytes);
     });
 
-    it('have a preview page of at most 1 MB. To fit, the page omits the phone view, and then the e-mail', async () => {
+    it('have a preview page of at most 1 MB, if necessary without the e-mail', async () => {
       const pageOf = async (characters: number) => {
         const { id } = await create({ content: blocks(80, 'x'.repeat(characters)) });
         const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
@@ -332,7 +332,7 @@ describe('campaigns', () => {
       for (const { bytes } of pages) expect(bytes).to.be.below(1_000_000);
     });
 
-    it('are shown on at most 60 preview pages a minute for each IP address, then cause 429 (LIM-29)', async () => {
+    it('have at most 60 preview pages a minute for each IP address, then cause 429 (LIM-29)', async () => {
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
       const open = (headers = {}) => call('GET', new URL(url).pathname, { ip: '203.0.113.9', headers });
@@ -397,7 +397,7 @@ describe('campaigns', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('includes changes, deletions and starts of a campaign that is not a draft, which cause 409', async () => {
+    it('causes 409 if it changes, deletes or schedules a campaign that is not a draft', async () => {
       await setSender();
       await buildStudent(club.id);
       const source = await testDatabase();
@@ -416,7 +416,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('does not include right-to-left text, emoji and international names, which stay unchanged', async () => {
+    it('does not include right-to-left text, emoji and international names', async () => {
       await setSender();
       const words = 'שלום 🎉 Grüße';
       const { id: studentId } = await buildStudent(club.id, { name: 'שרה 👩‍👩‍👧 Ωmega' });
@@ -438,11 +438,10 @@ describe('campaigns', () => {
   describe('previews of a campaign (CAMP-46)', () => {
     const previews = async (id: Id) => (await send('GET', `/campaigns/${id}/previews`)).body.data.previews;
     const minute = 60_000;
-    /** @returns the answer to a program or a browser that opens the page */
     const open = (url: string, accept = 'application/json') =>
       call('GET', new URL(url).pathname, { headers: { accept } });
 
-    it('are made for students of the audience who differ, for example by the length of the name', async () => {
+    it('are made for different students of the audience, for example by the length of the name', async () => {
       const removed = await buildStudent(club.id, { name: 'Gone 🎉' });
       const suppressed = await buildStudent(club.id, { name: 'Suppressed 🎉' });
       await buildStudent(club.id, { name: 'Pending 🎉', verified: false, openedBy: 'sign_up' });
@@ -700,7 +699,7 @@ describe('campaigns', () => {
         ? { kind: 'refused', permanent: true, reply: '550 no such mailbox' }
         : { kind: 'accepted', reply: '250 ok' };
 
-    it('are listed with a total only after the freeze, in the order in which the freeze stored them', async () => {
+    it('are listed with a total only after the freeze, in the order of the freeze', async () => {
       const draft = await create();
       const none = { data: [], total: 0 };
       expect((await send('GET', `/campaigns/${draft.id}/deliveries`)).body).to.deep.equal(none);
@@ -752,7 +751,7 @@ describe('campaigns', () => {
       ['2099-03-08T02:30', 'does not exist'],
       ['2099-02-30T09:00', 'is not a valid time'],
     ] as const) {
-      it(`stay the same after 422 for a schedule at ${at}, which ${why}`, async () => {
+      it(`stay the same after 422 for a schedule at ${at}, because it ${why}`, async () => {
         await send('PATCH', '', { time_zone: 'America/New_York' });
         const { id } = await create();
         const refused = await to(id, 'schedule', { at });

@@ -29,7 +29,7 @@ describe('the language of a certificate (CERT-6)', () => {
     expect(await printedLanguage(club, (await issueCertificateByHand(club)).id)).to.equal('de');
   });
 
-  it('becomes the club’s current language if an earlier release stored no language, and then stays', async () => {
+  it('is set once to the club’s current language if an earlier release stored none', async () => {
     const club = await buildClub();
     await speak(club, 'es');
     const { id } = await issueCertificateByHand(club);
@@ -81,7 +81,7 @@ describe('letters that no font has (CERT-5)', () => {
     expect(await issueCertificateByHand(club, { student })).to.not.have.property('warnings');
   });
 
-  it('are determined again when the certificate gets a new version', async () => {
+  it('are searched again when the certificate gets a new version', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: unprintable });
     const { id } = await issueCertificateByHand(club, { student });

@@ -9,7 +9,6 @@ import { call, expectError, testApi, visible } from '../toolkit/drive/api.ts';
 import { certificateCalls, issueCertificateByHand, type CertificateRecord } from '../toolkit/drive/certificates.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
-/** The value of the Accept header that browsers send. */
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 const verify = (code: string, accept = 'application/json') =>
   call('GET', `/certificates/${code}`, { headers: { accept } });

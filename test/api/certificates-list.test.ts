@@ -65,7 +65,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       expect(await idsOf(club, { course_id: newId() })).to.deep.equal([]);
     });
 
-    it('select revoked or valid certificates by `revoked`; without the parameter all are listed', async () => {
+    it('select revoked or valid certificates by `revoked`, or all without it', async () => {
       expect(await idsOf(club, { revoked: 'true' })).to.deep.equal([certificates.bob.id]);
       expect(await idsOf(club, { revoked: 'false' })).to.have.members([certificates.ada.id, certificates.adas.id]);
       expect(await idsOf(club, {})).to.have.length(3);
@@ -135,7 +135,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/classroom/certificates', () => {
-  it('lists the student’s own certificates, newest first, in pages, with reasons of revocations', async () => {
+  it('lists the student’s own certificates newest first, with the reason of each revocation', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     await issueCertificateByHand(club);

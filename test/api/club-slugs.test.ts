@@ -22,7 +22,6 @@ const slugOf = async ({ id }: { id: Id }) => {
   const [row] = await (await testDatabase()).query<{ slug: string }[]>(`SELECT slug FROM clubs WHERE id = $1`, [id]);
   return row?.slug ?? '';
 };
-/** @returns Returns each slug of the club, and whether it is a former slug. */
 const slugsOf = async ({ id }: { id: Id }): Promise<Record<string, boolean>> => {
   const rows = await (
     await testDatabase()
@@ -81,7 +80,7 @@ describe('club slugs', () => {
       );
     });
 
-    it('finds a club whose slug equals the name of an API resource', async () => {
+    it('finds a club even if its slug is the name of an API resource', async () => {
       const answer = await change(club, 'students');
       expect(answer.status).to.equal(200);
       expect((await find('students')).body.data).to.include({ id: club.id, slug: 'students' });

@@ -19,7 +19,6 @@ const minute = 60_000;
 const someone = () => `${newId()}@example.com`;
 
 const requestCode = (clubId: Id, email: string) => call('POST', '/v1/auth/code', { body: { club_id: clubId, email } });
-/** Requests a code. Returns the id of the request and the mailed code. */
 interface Asked {
   email: string;
   codeId: Id;
@@ -183,7 +182,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts a code even after wrong codes for newer requests, which count separately (DEC-61)', async () => {
+    it('accepts a code even after wrong codes for newer requests (DEC-61)', async () => {
       const request = await asking();
       const stranger = wrong(await askFor(clubId, request.email));
       for (let tries = 0; tries < 6; tries++) await exchange(clubId, stranger);
@@ -192,7 +191,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts a code of a second request for the account, even if the second request has no tries left', async () => {
+    it('accepts the code of one request even if another request has no tries left', async () => {
       const request = await asking();
       const stranger = await askFor(clubId, request.email);
       for (let tries = 0; tries < codeTries; tries++) await exchange(clubId, wrong(stranger));
@@ -202,7 +201,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, request)).status).to.equal(200); // the code of the first request is still valid
     });
 
-    it('accepts the last mailed code once, even with the id of a request whose mail was withheld', async () => {
+    it('accepts the last mailed code once, even with the id of a later request without a mail', async () => {
       const student = await buildStudent(clubId);
       const withheld = await askUntilWithheld(student);
       expect((await exchange(clubId, withheld)).status).to.equal(200);
@@ -225,7 +224,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, withheld, '198.51.100.4')).status).to.equal(200);
     });
 
-    it('accepts a code only on its first try if the account has had 20 wrong codes in a day', async () => {
+    it('accepts a code only on its first try after 20 wrong codes for the account in a day', async () => {
       beginAtNoon();
       const { email } = await buildStudent(clubId);
       await guessAway(email);
@@ -301,7 +300,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(await failuresOf(request.email)).to.equal(20);
     });
 
-    it('refuses a request with a withheld mail after 25 wrong codes of a network or 100 of all networks', async () => {
+    it('refuses a request without a mail after 25 wrong codes of one network or 100 of all', async () => {
       beginAtNoon();
       const student = await buildStudent(clubId);
       const { email } = student;
@@ -322,7 +321,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, later, '10.7.10.10')).status).to.equal(200); // a request with a sent mail still has a try
     });
 
-    it('refuses the id of another account’s or club’s request with a withheld mail, and a forged id', async () => {
+    it('refuses a forged id, and the id of a request of another account or club', async () => {
       const student = await buildStudent(clubId);
       const { email } = student;
       const withheld = await askUntilWithheld(student);
@@ -344,7 +343,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId.toUpperCase(), withheld)).status).to.equal(200);
     });
 
-    it('stores no counts of wrong codes any more after the student is removed', async () => {
+    it('deletes the counts of wrong codes when the student is removed', async () => {
       const { db, vault } = await testDeps();
       const student = await buildStudent(clubId);
       const { email } = student;

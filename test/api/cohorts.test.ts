@@ -140,7 +140,7 @@ describe('cohorts of a course', () => {
         expectError(deleted, 'in_use');
       });
 
-      it('deletes the cohort if the deletion is stored first. The enrollment then gets 404', async () => {
+      it('deletes the cohort if the deletion is stored first, and the enrollment gets 404', async () => {
         const [deleted, enrolled] = await inThisOrder(cohortLock(), deletion, enrollment);
         expect(deleted.status).to.equal(204);
         expectError(enrolled, 'not_found');

@@ -183,7 +183,7 @@ describe('posts of spaces', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('lets only the author edit or delete a post. Without access, the author may still delete it', async () => {
+  it('lets only the author edit or delete a post, and lets an author without access delete it', async () => {
     const { public_id: publicId } = await published();
     expectError(await theirs.edit(publicId, { body: 'Mine now' }), 'not_entitled');
     expectError(await admins.edit(publicId, { body: 'Mine now' }), 'not_entitled');
@@ -203,7 +203,7 @@ describe('posts of spaces', () => {
     expect(await bodiesOf(admins.posts(space.id))).to.deep.equal([[], 0]);
   });
 
-  it('erases only the text of a deleted post that has comments of others, and removes other posts', async () => {
+  it('keeps a deleted post without its text if others commented on it, and removes other posts', async () => {
     const post = await published(mine, { title: 'Kept', body: 'secretword' });
     await mine.react(post.public_id);
     await commented(post.public_id);
@@ -242,7 +242,7 @@ describe('posts of spaces', () => {
     expectError(late, 'not_found');
   });
 
-  it('allows an action only if the table allows it for this space, access, membership and role (COMM-3)', async () => {
+  it('allows an action only if the table of COMM-3 allows it for space, access, membership and role', async () => {
     const ahead = (ms: number) => new Date(Date.now() + ms);
     const spaces: (SpaceOptions & { private: boolean; hidden: boolean })[] = [
       { private: false, hidden: false },
@@ -330,7 +330,7 @@ describe('comments and reactions of posts', () => {
     expect((await mine.read(publicId)).body.data.comment_count).to.equal(2);
   });
 
-  it('erase only the text of a deleted comment that has a reply, and remove other comments', async () => {
+  it('lose only their text if they are deleted and have a reply', async () => {
     const { public_id: publicId } = await published();
     const answered = await commented(publicId, theirs, { body: 'one' });
     await commented(publicId, mine, { body: 'two', reply_to: answered });
@@ -352,7 +352,7 @@ describe('comments and reactions of posts', () => {
     expect((await theirs.deleteComment(publicId, comment)).status).to.equal(204);
   });
 
-  it('have six kinds of reactions, which each person can set once and remove (COMM-12)', async () => {
+  it('have six kinds of reactions, one of each kind per person (COMM-12)', async () => {
     const { public_id: publicId } = await published();
     const comment = await commented(publicId);
     for (const kind of ['laugh', 'like', 'love', 'celebrate', 'insightful', 'support'])
@@ -401,7 +401,7 @@ describe('comments and reactions of posts', () => {
 describe('files of posts', () => {
   beforeEach(begin);
 
-  it('are attached in the student’s order, if they are the student’s own and in no other post (COMM-15)', async () => {
+  it('are attached in the given order, if the student owns them and no other post has them (COMM-15)', async () => {
     const [one, two, three] = [
       await buildPostFile(club.id, author.id),
       await buildPostFile(club.id, author.id),
@@ -496,7 +496,7 @@ describe('moderation of posts and comments', () => {
     });
   });
 
-  it('includes one report of a post per student, which is settled when a moderator acts (COMM-14)', async () => {
+  it('accepts one report per student of a post, and closes it when a moderator acts (COMM-14)', async () => {
     const [one, two] = [await published(), await published(mine, { title: 'Two', body: 'Buy' })];
     const comment = await commented(one.public_id);
     expect((await theirs.report(one.public_id, { reason: 'Spam' })).status).to.equal(201);
@@ -530,7 +530,7 @@ describe('moderation of posts and comments', () => {
     expectError(await theirs.report(locked.public_id), 'not_entitled');
   });
 
-  it('returns 404 to a report of a post or comment that is being deleted or hidden', async () => {
+  it('returns 404 to a report if the post or comment is deleted or hidden at the same time', async () => {
     const [deleted, emptied, hidden, commentedPost] = [
       await published(),
       await published(),
@@ -557,7 +557,7 @@ describe('moderation of posts and comments', () => {
     expect((await moderate.reports()).body).to.deep.equal({ data: [], total: 0 });
   });
 
-  it('is recorded for a year: upkeep then deletes reports and actions, and not a day earlier', async () => {
+  it('is recorded for a year', async () => {
     const { public_id: publicId } = await published();
     await theirs.report(publicId);
     await moderate.post(publicId, 'pin');
@@ -602,7 +602,7 @@ describe('limits of the community', () => {
       expect((await theirs.comment(publicId)).status).to.equal(201);
     }));
 
-  it('count posts of administrators as writes of the club, of which 60 a minute are allowed (LIM-1)', () =>
+  it('count posts of administrators among the 60 writes a minute of the club (LIM-1)', () =>
     withClockStopped(async () => {
       const published60 = await Promise.all(Array.from({ length: 60 }, () => admins.publish(space.id)));
       expect(new Set(published60.map(({ status }) => status))).to.deep.equal(new Set([201]));
@@ -613,7 +613,7 @@ describe('limits of the community', () => {
 describe('the removal of a student from the community', () => {
   beforeEach(begin);
 
-  it('erases the student’s texts, memberships, reactions and reports, but no text of others (COMM-16)', async () => {
+  it('erases the student’s texts, memberships, reactions and reports, but not texts of others (COMM-16)', async () => {
     const post = await published(mine, { title: 'quenbytitle', body: 'quenbybody' });
     await commented(post.public_id, theirs, { body: 'Well said' });
     const file = await buildPostFile(club.id, author.id);
@@ -640,7 +640,7 @@ describe('the removal of a student from the community', () => {
     expect(answer.body.data).to.include({ deleted: true, own: false });
   });
 
-  it('erases the student’s replies, and the comments to which no other person replied', async () => {
+  it('erases the student’s replies, and the comments without replies of others', async () => {
     const post = await published(theirs);
     const comment = await commented(post.public_id, mine);
     clock.advance(1_000);
@@ -649,7 +649,7 @@ describe('the removal of a student from the community', () => {
     expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([[], 0]);
   });
 
-  it('keeps simultaneous comments of other people, and erases only the text of the student’s post', async () => {
+  it('keeps comments that others write at the same time, and then erases only the post’s text', async () => {
     const [post, their] = [await published(), await published(theirs)];
     const answered = await commented(their.public_id, mine);
     let removal: Promise<{ status: number }> | undefined;

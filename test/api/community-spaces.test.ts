@@ -193,7 +193,7 @@ describe('community spaces of administrators', () => {
 describe('community spaces of students', () => {
   beforeEach(begin);
 
-  it('can be joined, muted, marked as read and left; each answer is the whole space (COMM-1, 2, 6)', async () => {
+  it('can be joined, muted, marked as read and left (COMM-1, COMM-2, COMM-6)', async () => {
     const space = await created({ digest_by_default: true });
     const outside = {
       id: space,
@@ -386,7 +386,7 @@ describe('memberships that follow access', () => {
     expect(await membershipOf(space.id, student.id)).to.equal(undefined);
   });
 
-  it('begin and end exactly with the access, but the member count can be an hour late (COMM-8)', async () => {
+  it('begin and end with the access, but the member count can be an hour late (COMM-8)', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const { db } = await testDeps();
@@ -439,7 +439,7 @@ describe('memberships that follow access', () => {
     expect(await wakesBy(club.id, () => keeping.update(space, { auto_join: true, name: 'Pier' }))).to.deep.equal([]);
   });
 
-  it('begin even if the sign-up was not yet committed when `auto_join` was switched on (ADR 31)', async () => {
+  it('begin even for a sign-up that commits after `auto_join` was switched on (ADR 31)', async () => {
     const space = await created();
     await withOpenTransaction(
       (tx) =>
@@ -485,7 +485,7 @@ describe('memberships that follow access', () => {
     expect(await filled()).to.equal(2);
   });
 
-  it('end if the student is removed while a revocation is being stored, and are no longer counted', async () => {
+  it('end if the student is removed during a revocation, and are no longer counted', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const granted = await callsOf(club)('POST', '/enrollments', { student_id: student.id, delivery_id: deliveryId });

@@ -60,7 +60,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([['Hitches', []]]);
     });
 
-    it('are deleted if they have no lessons; otherwise the deletion returns 409 in_use', async () => {
+    it('are deleted if they have no lessons, and otherwise cause 409 in_use', async () => {
       const id = await addModule('Bends');
       const lesson = await addLesson(id, 'Sheet bend');
       expectError(await write('DELETE', `/modules/${id}`), 'in_use');
@@ -151,7 +151,7 @@ describe('course outline', () => {
     const order = (...modules: [id: Id, lessonIds: (Id | undefined)[]][]) =>
       write('PUT', `/courses/${courseId}/order`, { modules: modules.map(([id, ids]) => ({ id, lesson_ids: ids })) });
 
-    it('reorders modules and moves lessons between modules. Lessons that are added later come last', async () => {
+    it('reorders modules and moves lessons between modules', async () => {
       const [sheet, carrick, clove] = lessons;
       const { status, body } = await order(
         [hitches, [carrick, clove?.toUpperCase(), sheet]],
@@ -217,7 +217,7 @@ describe('course outline', () => {
       };
       const added = () => write('POST', `/modules/${bends}/lessons`, { title: 'Zeppelin' });
 
-      it('succeeds if the order is stored first, and then the new lesson comes last', async () => {
+      it('succeeds if the order is stored first, and the new lesson comes last', async () => {
         const answers = await inThisOrder(courseLock(), turned, added);
         expect(answers.map(({ status }) => status)).to.deep.equal([200, 201]);
         expect(await outline()).to.deep.equal([

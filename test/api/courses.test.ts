@@ -61,7 +61,7 @@ describe('courses', () => {
         expect(new Set(publicIds).size).to.equal(7);
       });
 
-      it('gives ten different public ids to ten courses that are created simultaneously with the same title', async () => {
+      it('gives different public ids to ten simultaneous courses with the same title', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ title: 'Knots' })));
         expect(new Set(answers.map(({ body }) => body.data.public_id)).size).to.equal(10);
       });

@@ -94,7 +94,7 @@ describe('enrollments', () => {
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
     });
 
-    it('returns 404 for a cohort outside the club, even if the student is already enrolled (409)', async () => {
+    it('returns 404, not 409, for a cohort outside the club if the student is already enrolled', async () => {
       const [delivery, other] = [await buildAccessDelivery(club.id), await buildClub()];
       const foreign = await buildCohort(other.id, (await buildCourse(other.id)).id);
       await grant(delivery.id);
@@ -182,7 +182,7 @@ describe('enrollments', () => {
       expect(await ids(`student_id=${newId()}`)).to.deep.equal([0]);
     });
 
-    it('shows the current status: active, expired or revoked. Revoked ones have a time and a reason', async () => {
+    it('shows the status active, expired, or revoked with time and reason', async () => {
       const endsAt = new Date(inDays(1 / 24));
       const one = await buildEnrollment(club.id, { endsAt });
       const statusOf = async () => (await send('GET', `/enrollments/${one.id}`)).body.data.status;

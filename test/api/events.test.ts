@@ -20,7 +20,7 @@ const minute = 60_000;
 const day = 1_440 * minute;
 
 describe('GET /v1/clubs/{clubId}/events', () => {
-  it('lists events by key and by session, and follows the cursor', async () => {
+  it('lists events for API keys and for sessions, page after page', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { token } = await buildApiKey(club.id, ['events:read']);
@@ -56,7 +56,7 @@ describe('GET /v1/clubs/{clubId}/events', () => {
     expectError(await list('', token), 'scope_not_granted');
   });
 
-  it('records every type from the registration of an endpoint on', async () => {
+  it('records events of every type once an endpoint is registered', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { db } = await testDeps();

@@ -198,7 +198,7 @@ describe('503 busy while other requests hold a lock or connections (ENG-17)', ()
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('is returned after a wait of 5 s for the lock, which is less than the shortest lease (10 s)', async () => {
+  it('is returned after a wait of 5 s for the lock, before the shortest lease (10 s) ends', async () => {
     const [row] = await (await testDatabase()).query<{ lock_timeout: string }[]>('SHOW lock_timeout');
     expect(row?.lock_timeout).to.equal('5s');
   });

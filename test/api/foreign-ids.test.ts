@@ -34,10 +34,6 @@ function idsFor(
   return { clubId: own.id, ...Object.fromEntries(records), ...others };
 }
 
-/**
- * Returns the contents of a valid request about the club's own records. @param named a field of the body that must also contain the id of a
- * record
- */
 function carriedBy(
   operation: ContractOperation,
   kind: CallerKind | undefined,
@@ -75,7 +71,6 @@ async function look({ method }: ContractOperation, path: string, { token, body, 
 /** Matches the answer to a request about the club's own records: a success, or a conflict with the state of the records. */
 const judged = /^(2\d\d|409)/;
 
-/** Returns every subset of the items except the empty subset. */
 function choicesOf<T>(items: readonly T[]): T[][] {
   return items
     .reduce<T[][]>((choices, item) => [...choices, ...choices.map((choice) => [...choice, item])], [[]])
@@ -222,7 +217,7 @@ describe('ids of another club', () => {
       await buildFurnishedClub();
     });
     for (const operation of readings) {
-      it(`returns the same answer before and after another club is created: ${nameOf(operation)}`, async () => {
+      it(`has the same answer before and after another club is created: ${nameOf(operation)}`, async () => {
         const answer = await read(operation);
         expect(answer).to.match(/^200 /);
         expect(answer).to.equal(answers.get(operation.operationId));

@@ -88,7 +88,7 @@ describe('deliveries of a new account', () => {
       expect(await types()).to.deep.equal(['student.created', 'access.granted']);
     });
 
-    it('does not grant a free delivery whose cohort has ended', async () => {
+    it('does not grant a free delivery of an ended cohort', async () => {
       const course = await buildCourse(club.id);
       const over = await buildCohort(club.id, course.id, { endsAt: new Date(Date.now() - 1_000) });
       const opens = { courseId: course.id, cohortId: over.id };

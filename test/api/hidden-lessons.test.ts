@@ -46,7 +46,7 @@ describe('404 for hidden lessons and courses', () => {
 
   for (const [operation, act] of Object.entries(onLessons)) {
     describe(operation, () => {
-      it('has the same bytes for a lesson that the student may not see as for an unknown lesson', async () => {
+      it('has the same bytes for a hidden lesson as for an unknown lesson', async () => {
         const outsider = classroomOf(course, await buildStudent(club.id));
         const foreign = await buildLesson(await buildOpenCourse((await buildClub()).id));
         const hidden = await buildLesson(course, { published: false });
@@ -65,7 +65,7 @@ describe('404 for hidden lessons and courses', () => {
         await expectAlike(before, answers);
       });
 
-      it('is returned for unknown public ids of lessons up to 32 characters, but 33 characters cause 422', async () => {
+      it('is returned for an unknown public id of up to 32 characters, and 422 for a longer one', async () => {
         await eachCase([1, 32], async (length) => expectError(await act(classroom, 'x'.repeat(length)), 'not_found'));
         expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
       });
@@ -74,7 +74,7 @@ describe('404 for hidden lessons and courses', () => {
 
   for (const [operation, act] of Object.entries(onCourses)) {
     describe(operation, () => {
-      it('has the same bytes for a course that the student may not see as for an unknown course', async () => {
+      it('has the same bytes for a hidden course as for an unknown course', async () => {
         const outsider = classroomOf(course, await buildStudent(club.id));
         const foreign = await buildOpenCourse((await buildClub()).id);
         const answers = [await act(outsider, course.publicId)];

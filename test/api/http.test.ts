@@ -122,7 +122,7 @@ describe('query parameters', () => {
 });
 
 describe('HEAD', () => {
-  it('makes the same checks as GET, and returns the status and headers of GET without a body', async () => {
+  it('returns the status and headers of GET without a body', async () => {
     const { id, owner } = await buildClub();
     const head = (path: string, token?: string) => call('HEAD', path, { token });
     const good = await head(`/v1/clubs/${id}/students`, owner.token);
@@ -158,7 +158,7 @@ describe('headers', () => {
     }
   });
 
-  it('cause 400 if they state two different lengths of the body, so that requests cannot be smuggled', async () => {
+  it('cause 400 if they state two lengths of the body, so that requests cannot be smuggled', async () => {
     const smuggled = 'Content-Type: application/json';
     await eachCase(
       [
@@ -172,7 +172,7 @@ describe('headers', () => {
     );
   });
 
-  it('include Expect, which is ignored if its value is unknown', async () => {
+  it('may have an unknown value of Expect', async () => {
     const answer = await sendRaw(request('GET /v1/me', 'Expect: the-unexpected'));
     expect([answer.status, codeOf(answer)]).to.deep.equal([401, 'unauthenticated']);
   });
@@ -182,7 +182,7 @@ describe('headers', () => {
     expect([answer.status, codeOf(answer)]).to.deep.equal([415, 'unsupported_media_type']);
   });
 
-  it('may give the content type with a charset, in upper case, or as a different JSON type', async () => {
+  it('may name a charset, another JSON type, or the content type in upper case', async () => {
     const raw = '{"token":"unknown"}';
     await eachCase(
       ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/problem+json'],
@@ -193,7 +193,7 @@ describe('headers', () => {
     );
   });
 
-  it('of every answer say JSON in UTF-8, no-store and nosniff, and set no cookie', async () => {
+  it('of every answer are JSON in UTF-8, no-store and nosniff, without a cookie', async () => {
     const { token } = (await buildClub()).owner;
     await eachCase(
       [await call('GET', '/v1/me', { token }), await call('GET', '/v1/me'), await call('GET', '/no')],

@@ -11,7 +11,6 @@ import { everyOperation, nameOf } from '../toolkit/drive/every-operation.ts';
 import { preparedClub, requestOf, type PreparedCall } from '../toolkit/drive/prepared-requests.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
 
-/** @returns the number of rows that each table has got */
 const added = (before: Readonly<Record<string, number>>, after: Readonly<Record<string, number>>) =>
   Object.fromEntries(Object.entries(after).map(([table, count]) => [table, count - (before[table] ?? 0)]));
 

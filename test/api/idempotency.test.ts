@@ -76,13 +76,13 @@ describe('a request with an Idempotency-Key', () => {
       expect([first.status, again.text]).to.deep.equal([201, first.text]);
     });
 
-    it('is recognized whether the key is bare or quoted', async () => {
+    it('is recognized with and without quotes around the key', async () => {
       const first = await createTag(String.raw`"a \"quoted\" key"`, 'quoted');
       const again = await createTag('a "quoted" key', 'quoted');
       expect([first.status, again.text, isReplayed(again)]).to.deep.equal([201, first.text, 'true']);
     });
 
-    it('is recognized under an id in capital letters', async () => {
+    it('is recognized if an id in its path is in capital letters', async () => {
       const key = newKey();
       const first = await createTag(key, 'capitals');
       const path = `/v1/clubs/${club.id.toUpperCase()}/tags`;
@@ -103,7 +103,7 @@ describe('a request with an Idempotency-Key', () => {
       expect((await send('de')).text).to.equal(later.text);
     });
 
-    it('is judged again by session, role and rate limit', async () => {
+    it('needs a valid session, the role and the rate limit again', async () => {
       const key = newKey();
       const editor = await buildMember(club.id, 'editor');
       expect((await createTag(key, 'judged', editor.token)).status).to.equal(201);
@@ -131,7 +131,7 @@ describe('a request with an Idempotency-Key', () => {
       expect((await createTag(key, 'after a refusal')).status).to.equal(201);
     });
 
-    it('has an effect of its own for each caller', async () => {
+    it('has a separate effect for each caller', async () => {
       const key = newKey();
       const admin = await buildMember(club.id, 'admin');
       const [first, other] = [await createTag(key, 'first'), await createTag(key, 'other', admin.token)];
@@ -141,7 +141,7 @@ describe('a request with an Idempotency-Key', () => {
       );
     });
 
-    it('gets an answer that is still valid by its schema, without signed addresses', async () => {
+    it('gets an answer without signed addresses that still matches its schema', async () => {
       const source = await testDatabase();
       await source.query(`UPDATE students SET avatar_key = 'avatars/somebody' WHERE id = $1`, [student.id]);
       const key = newKey();
@@ -179,7 +179,7 @@ describe('a request with an Idempotency-Key', () => {
       expect([answers[0]?.status, await tagsOf('twins')]).to.deep.equal([201, 1]);
     });
 
-    it('waits for the first one, and gets its answer', async () => {
+    it('waits for the first request, and gets its answer', async () => {
       const key = newKey();
       const lock = sql`SELECT FROM students WHERE id = ${student.id} FOR UPDATE`;
       const body = { id: randomUUID(), points: 2 };
@@ -206,7 +206,7 @@ describe('a request with an Idempotency-Key', () => {
       expect([(await createTag(key, 'waits')).status, await tagsOf('waits')]).to.deep.equal([201, 1]);
     }).timeout(15_000);
 
-    it('gets the kept answer if it was refused because of the effect of the first one', async () => {
+    it('gets the first answer if the effect of the first request would refuse it', async () => {
       const key = newKey();
       const body = { name: 'refused' };
       const deps = await testDeps();
@@ -231,7 +231,7 @@ describe('a request with an Idempotency-Key', () => {
     });
   });
 
-  describe('under a key of another request', () => {
+  describe('with a key that another request has used', () => {
     it('is refused with 422 idempotency_key_reused, and changes nothing', async () => {
       const key = newKey();
       expect((await createTag(key, 'one')).status).to.equal(201);
@@ -252,7 +252,7 @@ describe('a request with an Idempotency-Key', () => {
   });
 
   describe('with a generated body', () => {
-    it('has the fingerprint of another request only if all its parts are equal', () => {
+    it('has the fingerprint of another request only if both requests are equal', () => {
       const draw = new Draw(randomInt(2 ** 31));
       const keeping = withBody.filter(({ idempotency }) => idempotency === 'kept').slice(0, 20);
       const generated = keeping.map((operation) => ({
@@ -276,7 +276,7 @@ describe('a request with an Idempotency-Key', () => {
     });
   });
 
-  describe('that recognizes a repetition by itself', () => {
+  describe('to an operation that finds repetitions by itself', () => {
     const importFile = (key: string, fileName: string, raw = 'email,name\na@example.com,Ada\n') =>
       call(
         'POST',
@@ -288,7 +288,7 @@ describe('a request with an Idempotency-Key', () => {
         ({ id }: { id: Id }) => id,
       );
 
-    it('finds the import of the first request, also in simultaneous requests', async () => {
+    it('finds the import of the first request, even in simultaneous requests', async () => {
       const key = newKey();
       const answers = await Promise.all([1, 2, 3].map(() => importFile(key, 'a.csv')));
       const again = await importFile(key, 'a.csv', 'a file that is not read');
@@ -298,7 +298,7 @@ describe('a request with an Idempotency-Key', () => {
       expect((await importFile(newKey(), 'a.csv')).body.data.id).not.to.equal(again.body.data.id);
     });
 
-    it('refuses another file name, and the same key in another club', async () => {
+    it('is refused for another file name or in another club', async () => {
       const key = newKey();
       expect((await importFile(key, 'a.csv')).status).to.equal(202);
       expectError(await importFile(key, 'b.csv'), 'idempotency_key_reused');
@@ -308,7 +308,7 @@ describe('a request with an Idempotency-Key', () => {
       expectError(await call('POST', path, withKey(key, file)), 'idempotency_key_reused');
     });
 
-    it('ignores the key if a repetition does no harm', async () => {
+    it('has a new effect if a repetition does no harm', async () => {
       const key = newKey();
       const body = { file_name: 'a.pdf', mime: 'application/pdf', size_bytes: 3 };
       const reserve = () => call('POST', at('/media'), withKey(key, { token: club.owner.token, body }));
@@ -319,7 +319,7 @@ describe('a request with an Idempotency-Key', () => {
     });
   });
 
-  describe('that is no key', () => {
+  describe('with an invalid key', () => {
     it('is refused with 400 malformed_request, before its body is checked', async () => {
       const token = club.owner.token;
       await eachCase(['', 'x'.repeat(256), '"open', '"a" b', '"a";b=1', 'caf\u00e9', '"a\\b"', '""'], async (key) => {
@@ -354,8 +354,8 @@ describe('a request with an Idempotency-Key', () => {
     });
   });
 
-  describe('whose answer is kept', () => {
-    it('stores neither key nor answer in the clear', async () => {
+  describe('and its stored answer', () => {
+    it('are stored encrypted or hashed', async () => {
       const [key, name] = [newKey(), `tag ${randomUUID()}`];
       await createTag(key, name);
       expect([await columnsHolding(key), await columnsHolding(name)]).to.deep.equal([
@@ -364,7 +364,7 @@ describe('a request with an Idempotency-Key', () => {
       ]);
     });
 
-    it('answers a repetition with 409 result_removed if the answer is larger than 64 KB', async () => {
+    it('cause 409 result_removed for a repetition if the answer is larger than 64 KB', async () => {
       const key = newKey();
       const { lessons } = await buildCourse(club.id);
       const content = 'x'.repeat(repetitionRules.answerBytes);
@@ -376,7 +376,7 @@ describe('a request with an Idempotency-Key', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('is deleted by batches once it has expired', async () => {
+    it('are deleted in batches after 24 hours', async () => {
       const key = newKey();
       await createTag(key, 'expires');
       const { db } = await testDeps();
@@ -390,7 +390,7 @@ describe('a request with an Idempotency-Key', () => {
   });
 
   describe('after the removal of a student', () => {
-    it('answers 409 result_removed if its answer could tell about a student, and other answers stay', async () => {
+    it('gets 409 result_removed if its answer could contain data of the student', async () => {
       const removed = await buildStudent(club.id);
       const [ofStudent, about, other] = [newKey(), newKey(), newKey()];
       const send = (key: string, path: string, method: string, token: string, body: object) =>
@@ -405,7 +405,7 @@ describe('a request with an Idempotency-Key', () => {
       expect([(await rowsOf(about))[0]?.answer, isReplayed(await tag())]).to.deep.equal([null, 'true']);
     });
 
-    it('keeps no answer of a request that read the student before the removal committed', async () => {
+    it('stores no answer if it read the student before the removal committed', async () => {
       const removed = await buildStudent(club.id);
       const key = newKey();
       const rename = () =>

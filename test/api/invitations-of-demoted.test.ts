@@ -12,13 +12,12 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 const person = { name: 'Edsger Example', password: 'the invited phrase' };
 const accept = (token: string) => call('POST', '/v1/auth/admin/invitations/accept', { body: { token, ...person } });
 
-describe('invitations whose inviter is demoted or removed', () => {
+describe('invitations after their inviter is demoted or removed', () => {
   let club: TestClub;
   beforeEach(async () => {
     club = await buildClub();
   });
 
-  /** @returns the token of the invitation */
   async function invited(by: string, role: Role): Promise<string> {
     const email = `${newId()}@example.com`;
     const { status, body } = await call('POST', `/v1/clubs/${club.id}/members`, { token: by, body: { email, role } });
@@ -82,7 +81,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expectError(await accept(token), 'token_gone');
   });
 
-  it('create no account after they have ended, and are answered like an unknown token', async () => {
+  it('create no account after they have ended, and cause the answer for an unknown token', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'editor');
     await change(admin.id, 'support');
@@ -91,7 +90,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expect(visible(answer)).to.equal(visible(await accept('A'.repeat(43))));
   });
 
-  it('are refused even if an older release, which keeps invitations, demoted the inviter', async () => {
+  it('are refused even if an older release demoted the inviter and kept the invitation', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'admin');
     const source = await testDatabase();
@@ -119,7 +118,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expect((await accept(token)).status).to.equal(200);
   });
 
-  it('are accepted either before or after a simultaneous demotion, and never during the demotion', async () => {
+  it('are accepted before or after a simultaneous demotion, but never during it', async () => {
     for (let round = 0; round < 5; round++) {
       const admin = await buildMember(club.id, 'admin');
       const token = await invited(admin.token, 'admin');

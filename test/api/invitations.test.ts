@@ -75,7 +75,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await membersOf(club)).at(-1)).to.not.have.property('mail_withheld_until');
     });
 
-    it('mails the invitation even if another club often invited the same address and revoked each time', async () => {
+    it('mails the invitation even if another club often invited and revoked the address', async () => {
       const email = someone();
       const other = await buildClub();
       for (let times = 0; times < 8; times++) {
@@ -97,13 +97,13 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await invite(club, email)).body.data).to.not.have.property('mail_withheld_until');
     });
 
-    it('returns the same fields whether or not the e-mail has an account', async () => {
+    it('returns the same fields for e-mails with and without an account', async () => {
       const { email } = await buildAdministrator();
       const shape = ({ body }: { body: { data: object } }) => Object.keys(body.data);
       expect(shape(await invite(club, email))).to.deep.equal(shape(await invite(club, someone())));
     });
 
-    it('replaces an open invitation to the same e-mail, whose old token is then refused', async () => {
+    it('replaces an open invitation to the e-mail, and refuses the old token', async () => {
       const email = someone();
       const first = await invite(club, email, 'support');
       const token = await mailed(first.body.data.invitation_id);
@@ -146,7 +146,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
 });
 
 describe('DELETE /v1/clubs/{clubId}/invitations/{invitationId}', () => {
-  it('revokes the invitation, whose token is then answered like an unknown token', async () => {
+  it('revokes the invitation, and then answers its token like an unknown token', async () => {
     const club = await buildClub();
     const { body } = await invite(club, someone());
     const token = await mailed(body.data.invitation_id);
@@ -225,7 +225,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       expect((await accept({ token })).status).to.equal(200);
     });
 
-    it('takes over an unconfirmed account. The passwords and the mail of its earlier owner then fail', async () => {
+    it('takes over an unconfirmed account, and refuses its earlier password and mail', async () => {
       const email = someone();
       await administratorAccounts().signUp(email, 'the phrase of a stranger');
       await administratorAccounts().signUp(email, 'a second phrase');

@@ -184,7 +184,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(certificate.text).to.contain('لا توجد شهادة بهذا الرمز');
   });
 
-  it('is, in a refusal, the browser’s language if it is offered, and otherwise the club’s', async () => {
+  it('is the browser’s language in a refusal, or else the club’s', async () => {
     await buildPlan(club.id, 'starter');
     await deps.db.source.query(
       `INSERT INTO club_student_counts (club_id, students) VALUES ($1, 1000000)

@@ -12,7 +12,7 @@ describe('layers of Koa', () => {
   } as never;
   const namesOf = ({ middleware }: { middleware: readonly { name: string }[] }) => middleware.map(({ name }) => name);
 
-  it('each have a name, which traces show', () => {
+  it('each have a name for traces', () => {
     expect(namesOf(createApp(deps))).to.deep.equal([
       'requestLog',
       'secureHeaders',

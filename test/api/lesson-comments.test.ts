@@ -118,7 +118,7 @@ describe('lesson comments', () => {
       expect([data[0].id, total]).to.deep.equal([remaining.body.data.id, 1]);
     });
 
-    it('returns the same bytes with 404 for an unknown comment and one of another student or club', async () => {
+    it('returns the same 404 for an unknown comment and for a comment of another student or club', async () => {
       const foreignCourse = await buildOpenCourse((await buildClub()).id);
       const foreign = classroomOf(foreignCourse, await buildLearner(foreignCourse));
       const { id: foreignId } = (await foreign.comment(foreignCourse.lessons[0]?.publicId ?? '', 'theirs')).body.data;

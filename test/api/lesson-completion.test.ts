@@ -90,7 +90,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
     });
 
-    it('completes a course only when no lesson is open. A completion that was undone does not count', async () => {
+    it('completes a course only when no lesson is open, and does not count undone completions', async () => {
       const [first = '', second = ''] = await start(2);
       await classroom.complete(first);
       await classroom.undo(first);
@@ -197,7 +197,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       ]);
     });
 
-    it('raises facts that match the contract and contain the time at which the lesson was first completed', async () => {
+    it('raises facts that match the contract, with the time of the first completion', async () => {
       const [only = ''] = await start(1);
       const { completed_at: completedAt } = (await classroom.complete(only)).body.data;
       clock.advance(60_000);

@@ -40,7 +40,6 @@ function read(reading: Reading, query: Readonly<Record<string, string | number>>
 /** A row as text, without the signatures of addresses, which change each second. */
 const asText = (row: unknown) => JSON.stringify(row).replaceAll(/X-Amz-(?:Date|Signature)=\w+/g, '');
 
-/** Follows `next_cursor` to the last page. @returns the rows of all pages, and the totals of the pages */
 async function walk(
   reading: Reading,
   query: Readonly<Record<string, string | number>>,
@@ -58,7 +57,6 @@ async function walk(
   return { rows, totals };
 }
 
-/** Reads the numbered pages of a list. @returns the rows of all pages */
 async function paged(reading: Reading, query: Readonly<Record<string, string | number>>): Promise<string[]> {
   const rows: string[] = [];
   for (let page = 1; ; page++) {
@@ -78,11 +76,12 @@ describe('cursors of lists', () => {
     [club, other] = await Promise.all([buildFullLists(), buildFullLists()]);
   });
 
-  it('belong to every list with pages but four', () => {
+  it('exist for every list with pages, except five lists', () => {
     const withoutCursor = everyOperation.filter((one) => takes('page')(one) && !takes('cursor')(one));
     expect(withoutCursor.map(({ operationId }) => operationId).toSorted()).to.deep.equal([
       'getAgentConversation',
       'getConversation',
+      'getConversationOfAgent',
       'listAiUsage',
       'listMediaUsage',
     ]);
@@ -91,7 +90,7 @@ describe('cursors of lists', () => {
 
   for (const operation of lists)
     for (const kind of operation.auth)
-      it(`give the rows of the pages: ${nameOf(operation)} (${kind})`, async () => {
+      it(`return the rows of the numbered pages: ${nameOf(operation)} (${kind})`, async () => {
         const reading = { operation, kind, club };
         const rows = await paged(reading, {});
         expect(rows.length, 'rows of the list').to.be.at.least(4);
@@ -113,14 +112,14 @@ describe('cursors of lists', () => {
     ['listEnrollments', { revoked: 'false' }],
   ];
   for (const [operationId, filter] of filters)
-    it(`give the rows of the pages with a filter: ${operationId} ${JSON.stringify(filter)}`, async () => {
+    it(`return the rows of the numbered pages with a filter: ${operationId} ${JSON.stringify(filter)}`, async () => {
       const reading: Reading = { operation: operationOf(operationId), kind: 'admin', club };
       const rows = await paged(reading, filter);
       expect(rows.length, 'rows of the list').to.be.at.least(3);
       expect((await walk(reading, { ...filter, page_size: 1 })).rows).to.deep.equal(rows);
     });
 
-  it('go on after the row of the cursor was removed, also in a search', async () => {
+  it('continue after the row of the cursor was removed, even in a search', async () => {
     const own = await buildFullLists();
     for (const filter of [{}, { q: 'example' }]) {
       const reading: Reading = { operation: operationOf('listStudents'), kind: 'admin', club: own };
@@ -149,7 +148,7 @@ describe('cursors of lists', () => {
 
     for (const operation of lists)
       for (const kind of operation.auth)
-        it(`with another list or club: ${nameOf(operation)} (${kind})`, async () => {
+        it(`in another list or club: ${nameOf(operation)} (${kind})`, async () => {
           const reading: Reading = { operation, kind, club };
           const cursor = await cursorOf(reading);
           expect(codeOf(await read({ ...reading, club: other }, { cursor })), 'of another club').to.equal(
@@ -166,7 +165,7 @@ describe('cursors of lists', () => {
 
     const students: Reading = { operation: operationOf('listStudents'), kind: 'admin', club: undefined as never };
 
-    it('with other filters, and accept another size of the page', async () => {
+    it('with other filters, but not with another page size', async () => {
       const reading = { ...students, club };
       const cursor = await cursorOf(reading);
       for (const filter of [{ verified: 'true' }, { q: 'example' }])
@@ -233,7 +232,7 @@ describe('cursors of lists', () => {
         expect(codeOf(await read(reading, { cursor: text })), text).to.equal('422 invalid_cursor');
     });
 
-    it('with a page, which is malformed', async () => {
+    it('together with a page number', async () => {
       const reading = { ...students, club };
       const cursor = await cursorOf(reading);
       for (const page of [1, 2])
@@ -243,7 +242,7 @@ describe('cursors of lists', () => {
       ).to.equal('400 malformed_request');
     });
 
-    it('before the list looks for its records', async () => {
+    it('before the list searches for its records', async () => {
       const { id } = club;
       const path = pathOf(operationOf('listPointAwards'), { clubId: id });
       expect(codeOf(await call('get', `${path}?cursor=x`, { token: club.owner.token }))).to.equal('422 invalid_cursor');

@@ -4,11 +4,13 @@ import { lookAtMailDomain } from '../../domain/mail/domains/checking.ts';
 import type { MailDomainSettings } from '../../domain/mail/domains/domains.ts';
 import { fromOf } from '../../domain/mail/domains/from.ts';
 import { MailDomain } from '../../entities/mail/mail-domain.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { textResolver } from '../../platform/infra/dns-text.ts';
 import { createSmtpHandOver, type HandedMessage } from '../../platform/infra/smtp/smtp-hand-over.ts';
 import { readConfig } from '../../config.ts';
 import { buildClub, buildMember, type TestClub } from '../toolkit/builders/clubs.ts';
 import { callAt, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
 import { startNameServer, type NameServer } from '../toolkit/fakes/name-server.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
@@ -104,7 +106,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(states(await check())).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
   });
 
-  it('keeps its key and proof if the club sets the same domain again, but not if the domain differs', async () => {
+  it('keeps its key and proof only if the club sets the same domain again', async () => {
     publish(await set());
     const proven = await check();
     const again = await set('KNOTS.example', { local_part: 'crew' });
@@ -116,7 +118,22 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(await db.manager.countBy(MailDomain, { clubId: club.id })).to.equal(1);
   });
 
-  it('is replaced by the platform’s domain after its removal, which also ends its workflow run', async () => {
+  it('gets a new key if the club sets it again while a removal commits', async () => {
+    const before = await set();
+    let answering: Promise<Shown> | undefined;
+    await withOpenTransaction(
+      (tx) => tx.run(sql`DELETE FROM mail_domains WHERE club_id = ${club.id}`),
+      async () => {
+        answering = set();
+        await untilWaitingForLocks(1);
+      },
+    );
+    const after = await answering;
+    expect(after?.['domain']).to.equal('knots.example');
+    expect(after?.records).to.not.deep.equal(before.records);
+  });
+
+  it('is replaced by the platform’s domain after its removal', async () => {
     publish(await set());
     await check();
     const { id } = await rowOf();
@@ -130,21 +147,21 @@ describe('the mail domain of a club (CAMP-40)', () => {
   });
 
   for (const [domain, why] of [
-    ['knots', 'one label'],
-    ['10.0.0.1', 'an address'],
-    ['knots example.com', 'a blank'],
-    ['-knots.example', 'a leading hyphen'],
-    ['platform.example', 'the platform’s'],
-    ['club.Platform.example', 'below the platform’s domain'],
-    ['knots.local', 'not public'],
-    ['kno\tts.example', 'a control character'],
-    ['knots.example\n', 'a line break at its end'],
-    ['kno\u200bts.example', 'an invisible character'],
-    ['kno\u00adts.example', 'a soft hyphen'],
-    ['a.b.c.d.e.f.g.h.example', 'nine labels'],
-    [`${'x'.repeat(64)}.example`, 'a long label'],
+    ['knots', 'has only one label'],
+    ['10.0.0.1', 'is an IP address'],
+    ['knots example.com', 'contains a blank'],
+    ['-knots.example', 'begins with a hyphen'],
+    ['platform.example', 'is the platform’s domain'],
+    ['club.Platform.example', 'is below the platform’s domain'],
+    ['knots.local', 'is not public'],
+    ['kno\tts.example', 'contains a control character'],
+    ['knots.example\n', 'ends with a line break'],
+    ['kno\u200bts.example', 'contains an invisible character'],
+    ['kno\u00adts.example', 'contains a soft hyphen'],
+    ['a.b.c.d.e.f.g.h.example', 'has nine labels'],
+    [`${'x'.repeat(64)}.example`, 'has a long label'],
   ] as const)
-    it(`is refused with 422 for ${why}, and then nothing is written`, async () => {
+    it(`is refused with 422 if it ${why}`, async () => {
       const before = await rowCounts();
       expectError(await send('PUT', '', { domain }), 'invalid_request');
       expect(await rowCounts()).to.deep.equal(before);
@@ -156,7 +173,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
   });
 
   describe('the daily check of the domain', () => {
-    it('finds published records without a club’s request, and sets `lapsed` when a record disappears', async () => {
+    it('finds new records, and sets `lapsed` when a record disappears', async () => {
       const record = await set();
       const { looksAt } = await rowOf();
       publish(record);

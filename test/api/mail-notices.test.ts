@@ -101,7 +101,7 @@ describe('notices of mail providers (CAMP-15)', () => {
   /** The id differs from the ids of all other tests, because the campaigns of this file share a table. */
   const campaign = () => String(sentAt.getTime());
 
-  it('record an event for the newer of two mails if a mail server gave both mails the same id', async () => {
+  it('belong to the newer of two mails if a mail server gave both the same id', async () => {
     const reply = `250 2.0.0 Ok: queued as R${Date.now()}`;
     await send(2, () => ({ kind: 'accepted', reply }));
     await deps.db.manager.update(Mail, mailOf(1).mailId, { sentAt: later(-60) });
@@ -121,7 +121,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expectError(await tell({ kind: 'delivered', at: later(1).toISOString() }), 'invalid_request');
   });
 
-  it('can name the mail of an SES event by a tag, by a header or by the id in the SMTP reply', async () => {
+  it('of SES name their mail by a tag, a header or the id in the SMTP reply', async () => {
     const ofSes = (place: number) => `0102018f5e8a-${campaign()}-${place}-000000`;
     await send(4, (place) => ({ kind: 'accepted', reply: `250 Ok ${ofSes(place)}` }));
     const reports = [
@@ -236,7 +236,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['complaint', 'complaint']);
   });
 
-  it('do not suppress an address again if an old event arrives again after the suppression was lifted', async () => {
+  it('do not suppress an address again if an old event arrives after the suppression was lifted', async () => {
     await send(1);
     await tell(event('bounced', mailOf(0), later(1)));
     await deps.db.source.query(`DELETE FROM mail_suppressions WHERE club_id = $1`, [club.id]);

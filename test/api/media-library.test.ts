@@ -59,7 +59,7 @@ describe('the media library', () => {
   }
 
   describe('GET /v1/clubs/{clubId}/media', () => {
-    it('filters files by screen type, which follows from provider, kind, type and extension (MED-4)', async () => {
+    it('filters files by screen type (MED-4)', async () => {
       await buildTypes();
       expect(await titles('?types=video')).to.deep.equal([['protected', 'video'], 2]);
       expect(await titles('?types=image,audio')).to.deep.equal([['audio', 'image'], 2]);
@@ -138,7 +138,7 @@ describe('the media library', () => {
       expect(await titles('?q=%20')).to.deep.equal([['Nós de MARINHEIRO', 'marinha'], 2]);
     });
 
-    it('returns exact totals after any changes, even before a change is added to the stored tallies', async () => {
+    it('returns exact totals after any change, even before the stored tallies include it', async () => {
       const { db } = await testDeps();
       const source = await testDatabase();
       const folders = [await makeFolder('a'), await makeFolder('b')];
@@ -205,7 +205,7 @@ describe('the media library', () => {
       expect(read.body.data).to.include({ title: 'New title', archived: true, usage_count: 1, favorite: false });
     });
 
-    it('keeps an archived file out of the agents’ index until it is unarchived, and indexes a new title', async () => {
+    it('removes an archived file from the agents’ index until it is unarchived, and indexes a new title', async () => {
       const source = await testDatabase();
       const { id } = await buildMedia(club.id, { title: 'Old' });
       const agent = await buildAgent(club.id);
@@ -261,7 +261,7 @@ describe('the media library', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/media/references', () => {
-    it('creates a ready reference with the id from the address, but no bytes and no download_url (MED-9)', async () => {
+    it('creates a ready reference with the id from the address, without bytes or download_url (MED-9)', async () => {
       const folder = await makeFolder('Folder');
       const answer = await refer({
         provider: 'videosite1',
@@ -360,7 +360,7 @@ describe('the media library', () => {
       expectError(await send('PATCH', ['folders', outer], { name: 'x' }), 'not_found');
     });
 
-    it('have unique names within a folder, in any letter case; otherwise the answer is 409 name_taken', async () => {
+    it('have unique names within a folder in any letter case (409 name_taken)', async () => {
       const outer = await makeFolder('A');
       const inner = await makeFolder('a', outer);
       expectError(await send('POST', ['folders'], { name: ' a ' }), 'name_taken');
@@ -429,7 +429,7 @@ describe('the media library', () => {
       expect((await list(`?folder_id=${folder}`)).total > 0).to.equal(isThere);
     });
 
-    it('behave like the model: no cycle, at most ten levels, and no equal names in a folder', async () => {
+    it('behave like a model: no cycle, at most ten levels, and no equal names in a folder', async () => {
       const step = fc.record({
         act: fc.constantFrom('create', 'create', 'create', 'move', 'move', 'rename', 'delete'),
         of: fc.nat(30),
@@ -495,7 +495,6 @@ describe('the media library', () => {
   });
 });
 
-/** Models the rules of folders without a database. */
 class FolderModel {
   readonly folders = new Map<Id, { parent: Id | null; name: string }>();
 

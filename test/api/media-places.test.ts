@@ -162,7 +162,7 @@ describe('records that use files of the library', () => {
   });
 
   describe('e-mails', () => {
-    it('use the images of drafts, report unknown images, and accept an archived image only if already used', async () => {
+    it('use the images of drafts, and accept an archived image only if they already use it', async () => {
       const { id } = await image();
       const campaign = (await call('POST', '/campaigns', { name: 'News', content: email(id, newId()) })).body.data.id;
       const automation = (await call('POST', '/workflows', { name: 'Hello', draft: definition(id) })).body.data.id;
@@ -296,7 +296,6 @@ describe('records that use files of the library', () => {
   }
 });
 
-/** An image that can be decoded. */
 const photo = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: 'teal' } })
     .png()
@@ -318,7 +317,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     return [await answer.text(), /filename="([^"]*)"/.exec(answer.headers.get('content-disposition') ?? '')?.[1]];
   };
 
-  it('exchanges the contents of two files, but not their ids, titles and uses, and can be reversed', async () => {
+  it('exchanges the contents of two files, but not their ids, titles and uses', async () => {
     const [old, better] = [await upload('old.md', '# Old'), await upload('new.md', '# New and longer')];
     const agent = await buildAgent(club.id);
     await call('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: [old.id] });

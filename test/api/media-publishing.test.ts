@@ -41,14 +41,12 @@ describe('publishing of files (MED-25)', () => {
   const read = async (id: Id) => (await call('GET', `/media/${id}`)).body.data;
   const file = async (words = 'How to tie it.', title = 'Nó “um”.txt'): Promise<Id> =>
     (await buildMedia(club.id, { title, bytes: words })).id;
-  /** Publishes a file, and runs all steps of its move to the public bucket. */
   const published = async (id: Id): Promise<Id> => {
     expect((await publish(id)).status).to.equal(202);
     expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'public' });
     return id;
   };
   const open = (id: Id, role = 'preview'): Promise<Answer> => request('GET', `/public/media/${id}/${role}`);
-  /** Requests the permanent address of the file, and returns the answer. */
   const followed = async (id: Id, headers: Record<string, string> = {}) => {
     const answer = await open(id);
     expect(answer.status).to.equal(302);
@@ -99,7 +97,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await fetch(hidden.split('?')[0])).status, 'a private file without its signature').to.equal(403);
     });
 
-    it('also moves renditions. Once the file is private again, all their addresses are signed', async () => {
+    it('also moves renditions, and signs their addresses once the file is private again', async () => {
       const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(64, 48) });
       await published(id);
       const record = await read(id);
@@ -120,7 +118,7 @@ describe('publishing of files (MED-25)', () => {
       expectError(await open(id, 'thumbnail'), 'not_found');
     });
 
-    it('leaves the old objects to upkeep, which erases private ones after an hour, public ones after 6 min', async () => {
+    it('leaves old objects to upkeep, for an hour in the private bucket and 6 minutes in the public one', async () => {
       const deps = await mediaDeps();
       const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(64, 48) });
       const used = (await call('GET', '/media/storage')).body;
@@ -147,7 +145,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await leftovers()).to.deep.equal([]);
     });
 
-    it('serves an HTML page as plain text and an SVG as a download, so that neither can run scripts', async () => {
+    it('serves HTML as plain text and SVG as a download, so that no script runs', async () => {
       const [page, drawing] = [await file('<script>alert(1)</script>', 'a.html'), await file('<svg/>', 'a.svg')];
       await alter('media', page, { mime: 'text/html' });
       await alter('media', drawing, { mime: 'image/svg+xml' });
@@ -178,7 +176,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'private' });
     });
 
-    it('returns 404 for unknown files and files of students, which even the database keeps private', async () => {
+    it('returns 404 for unknown files and for files of students', async () => {
       const student = await buildStudent(club.id);
       const removed = await file();
       await call('DELETE', `/media/${removed}`);
@@ -197,7 +195,7 @@ describe('publishing of files (MED-25)', () => {
   });
 
   describe('GET /public/media/{mediaId}/preview and /thumbnail', () => {
-    it('redirects with an ETag and a lifetime of five minutes. A new content gets a new ETag', async () => {
+    it('redirects with a lifetime of five minutes and an ETag that changes with the content', async () => {
       const [old, better] = [await published(await file('Old.')), await published(await file('New and longer.'))];
       const before = await open(old);
       expect(before.headers.get('cache-control')).to.equal('public, max-age=300');
@@ -292,7 +290,7 @@ describe('publishing of files (MED-25)', () => {
       expect([publicKeys.length, privateKeys]).to.deep.equal([1, []]);
     });
 
-    it('neither writes nor renews its lease if it expired and another worker claimed the move', async () => {
+    it('does not write or renew its lease after another worker claimed the move', async () => {
       const id = await file();
       await publish(id);
       const [copied, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -354,7 +352,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await read(other)).visibility).to.equal('private');
     });
 
-    it('continues as soon as the processing of the file ends, because its end wakes the run', async () => {
+    it('continues as soon as the processing of the file ends', async () => {
       const id = await file();
       await publish(id);
       const now = new Date();
@@ -509,7 +507,7 @@ describe('publishing of files (MED-25)', () => {
   });
 
   describe('upkeep of leftovers', () => {
-    it('repeats an erasure that the store refused, after five minutes, or that was not recorded', async () => {
+    it('repeats an erasure if the store refused it, or if a crash came before its record', async () => {
       const id = await published(await file());
       const [key] = (await objectsOf(club)).private;
       const at = later(61 * minute);

@@ -66,7 +66,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal([]);
   });
 
-  it('replace the previous subtitles of their language, whose file is erased', async () => {
+  it('replace and erase the previous subtitles of their language', async () => {
     await setTrack('en', spoken('One.'));
     const before = await keyOf('en');
     const answer = await setTrack('en', spoken('Two.'));
@@ -153,7 +153,7 @@ describe('subtitles of videos and sounds', () => {
     expect((await setTrack('id', spoken('b'))).status).to.equal(200);
   });
 
-  it('are a source of agents, which read texts and times, preferably in the club’s language', async () => {
+  it('are a source of agents, preferably in the club’s language', async () => {
     const agent = await buildAgent(club.id);
     await call('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: [video.id] });
     const [source] = await indexedSourcesOf(club.id);

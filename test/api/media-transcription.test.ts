@@ -30,7 +30,6 @@ describe('subtitles from speech for administrators', function () {
   const upload = (language = 'pt') => call('PUT', `/media/${video.id}/tracks/${language}`, uploaded);
   const record = async () => (await call('GET', `/media/${video.id}`)).body.data;
   const rows = async () => (await testDeps()).db.manager.findBy(MediaTranscription, { clubId: club.id });
-  /** Returns how many workflow runs are to be woken for files of this club. */
   const wakes = async () => {
     const source = await testDatabase();
     const found = await source.query<unknown[]>(

@@ -57,7 +57,7 @@ describe('media', () => {
     (await call('GET', `${libraryPath(club)}${query}`, { token: club.owner.token })).body;
 
   describe('POST /v1/clubs/{clubId}/media', () => {
-    it('reserves a private file. Its title is the given title, or else the name of the file', async () => {
+    it('reserves a private file with the given title, or with its file name as the title', async () => {
       const { media, upload } = await reserve(uploader, notes, { title: '  About \n knots ' });
       expect(media).to.deep.include({
         kind: 'document',
@@ -172,7 +172,7 @@ describe('media', () => {
       expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
     });
 
-    it('refuses a slow upload if a second upload, which started later, ends first', async () => {
+    it('refuses a slow upload if a later upload ends first', async () => {
       const { media, upload } = await reserve(uploader, notes);
       const slow = request(upload.url, { method: 'PUT', headers: { ...upload.headers, expect: '100-continue' } });
       const answered = once(slow, 'response').then(([response]: IncomingMessage[]) => response?.resume().statusCode);
@@ -280,7 +280,7 @@ describe('media', () => {
       expect(await read(media.id)).to.deep.equal({ ...media, ...asListed });
     });
 
-    it('downloads a file under its original name, which may contain any characters', async () => {
+    it('downloads a file under its original name with any characters', async () => {
       const names = [
         'Nós & voltas.md',
         '漢字.md',
@@ -404,7 +404,7 @@ describe('media', () => {
       expect(await source.query(`SELECT FROM media_uses WHERE media_id = $1`, [id])).to.deep.equal([]);
     });
 
-    it('removes a file before its upload ends. Its completion then returns 404, and late bytes are erased', async () => {
+    it('removes a file before its upload ends, and erases bytes that arrive later', async () => {
       const { media, upload } = await reserve(uploader, notes);
       expect((await remove(media.id)).status).to.equal(204);
       expect(await put(upload, notes.bytes)).to.equal(200);
@@ -468,7 +468,7 @@ describe('media', () => {
       expect(plan.body.data.allowances.storage_bytes.used).to.equal(images.bytes);
     });
 
-    it('is readable for every member. The allowance includes add-ons', async () => {
+    it('is readable for every member, and includes add-ons in the allowance', async () => {
       await buildAddOn(club.id, {
         kind: 'storage',
         adds: 7,
@@ -482,7 +482,7 @@ describe('media', () => {
     });
   });
 
-  describe('a club whose storage is full', () => {
+  describe('a club without free storage', () => {
     it('gets 402 limit_reached with the resource’s name, and nothing is written', async () => {
       await buildPlan(club.id, 'trial');
       await buildMedia(club.id, { bytes: null, sizeBytes: plans.trial.allowances.storage_bytes.included - 1 });
@@ -493,7 +493,7 @@ describe('media', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('gets storage_full for a file that is larger than declared. The file is erased and not counted', async () => {
+    it('gets storage_full for a file that is larger than declared, and the file is erased', async () => {
       await buildPlan(club.id, 'trial');
       const { media } = await reserve(uploader, notes);
       const rest = plans.trial.allowances.storage_bytes.included - notes.bytes.length;

@@ -29,7 +29,6 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Returns the time at the full hour that lies the given number of hours ahead. */
 const inHours = (count: number) => new Date(Math.ceil(clock.now().getTime() / hour) * hour + count * hour);
 
 describe('mentorships', () => {
@@ -224,7 +223,7 @@ describe('mentorships', () => {
       expect(await slots(ada, first, query)).to.deep.equal(hours(3));
     });
 
-    it('also lists the slot of a session if the request names the session as the one to move (MENT-8)', async () => {
+    it('also lists the slot of the session that the request wants to move (MENT-8)', async () => {
       const mentorship = await offered({ bufferMinutes: 30 });
       const grace = await buildStudent(club.id);
       const own = (await book(ada, mentorship, inHours(2))).body.data.id;
@@ -254,7 +253,7 @@ describe('mentorships', () => {
   });
 
   describe('POST …/bookings', () => {
-    it('books the session, wakes its run, and shows the meeting address only in the booking (MENT-6)', async () => {
+    it('books the session, and shows the meeting address only in the booking (MENT-6)', async () => {
       const mentorship = await offered({ meetingUrl: 'https://meet.example.com/x' });
       let id = '';
       const runs = await wakesBy(club.id, async () => {
@@ -281,7 +280,7 @@ describe('mentorships', () => {
       expect((await book(ada, mentorship, inHours(4))).status).to.equal(201);
     });
 
-    it('returns 422, in every parameter, for a time whose offset has no minutes, such as +05', async () => {
+    it('returns 422 in every parameter for a time with an offset without minutes, such as +05', async () => {
       const mentorship = await offered();
       const before = await rowCounts();
       const written = `${inHours(1).toISOString().slice(0, 19)}+05`;
@@ -311,7 +310,7 @@ describe('mentorships', () => {
       expect(body.total).to.equal(1);
     });
 
-    it('returns 422 for an hour that the clock change skips, and books the first of two equal hours (MENT-4)', async () => {
+    it('returns 422 for an hour that the clock change skips, and books the first of two equal ones (MENT-4)', async () => {
       const nights = [{ weekday: 7, from: '01:00', to: '04:00' }];
       const hours = { timeZone: 'Europe/Berlin', durationMinutes: 60, horizonDays: 180, weeklyHours: nights };
       const { publicId } = await offered(hours);
@@ -346,7 +345,7 @@ describe('mentorships', () => {
       expect(await booking('2027-10-31T00:00:00Z')).to.equal('booked');
     });
 
-    it('returns 409 slot_taken if the student or the mentor is busy, or in the buffer time (MENT-6)', async () => {
+    it('returns 409 slot_taken if the student or the mentor is busy, or during a buffer (MENT-6)', async () => {
       const first = await offered({ bufferMinutes: 30 });
       const second = await offered({ mentorId: first.mentorId });
       const [grace, else_] = [await buildStudent(club.id), await offered()];
@@ -485,7 +484,7 @@ describe('mentorships', () => {
   });
 
   describe('agenda, rating, no-show and cancellation by the club', () => {
-    it('are accepted in time: agenda before the session, no-show from its start, rating later (MENT-9, 10)', async () => {
+    it('are accepted in time: agenda before the start, no-show after it, rating later (MENT-9, MENT-10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const path = at(mentorship, id);
@@ -516,7 +515,7 @@ describe('mentorships', () => {
       expect([await lateBy(29), await lateBy(31)]).to.deep.equal([1, 'session_state']);
     });
 
-    it('are possible until the exact start (agenda) or exactly 30 days after the end (rating) (MENT-10)', async () => {
+    it('end at the start of the session (agenda) or 30 days after its end (rating) (MENT-10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const deps = await testDeps();
@@ -538,7 +537,7 @@ describe('mentorships', () => {
       ]);
     });
 
-    it('include one cancelation by the club, with a reason, only of a future session (MENT-8)', async () => {
+    it('let the club cancel a future session once, with a reason (MENT-8)', async () => {
       const mentorship = await offered({ maxUpcoming: 2, cancelDeadlineMinutes: 1_440 });
       const [first, second] = [await book(ada, mentorship, inHours(2)), await book(ada, mentorship, inHours(3))];
       const cancel = (id: Id, reason: string) => write('POST', `/mentorship-sessions/${id}/cancel`, { reason });

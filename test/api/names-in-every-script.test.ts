@@ -180,7 +180,7 @@ print(json.dumps(found))`;
   });
 
   (whyNoPython === undefined ? it : it.skip)(
-    'are file names in a ZIP archive for Python, except characters that file systems refuse',
+    'are file names in a ZIP archive that Python reads, except characters that file systems refuse',
     async () => {
       const fileNames = single.map((name) => `${name}.pdf`);
       const content = Buffer.from('knot');
@@ -199,7 +199,7 @@ print(json.dumps(found))`;
     },
   );
 
-  it('are unchanged in the summary of a calendar entry, which a second program parses', () => {
+  it('are unchanged in a calendar entry that a second program parses', () => {
     const at = new Date('2026-03-02T09:00:00Z');
     return eachCase(names, (name) => {
       const event = {
@@ -217,7 +217,7 @@ print(json.dumps(found))`;
     });
   });
 
-  it('are refused with 422 if they contain a line break, which could start another header or row', async () => {
+  it('are refused with 422 if they contain a line break', async () => {
     const club = await buildClub();
     const { id } = await buildStudent(club.id);
     const source = await testDatabase();
@@ -232,7 +232,7 @@ print(json.dumps(found))`;
     });
   });
 
-  it('have a blank instead of each line break after an import, because cells can contain line breaks', async () => {
+  it('get a blank for each line break after an import', async () => {
     const club = await buildClub();
     const email = `${newId()}@example.com`;
     await importFile(club, `email,name\n${email},"Ada\nLovelace"\n`);

@@ -106,7 +106,7 @@ describe('bodies of notices', () => {
     });
   }
 
-  it('are shown without the byte-order mark with which a sales notice may begin', async () => {
+  it('are shown without a byte-order mark', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(purchaseNotice(shop, 'paid'));
     await post(`/webhooks/generic/${shop.connection.token}`, { raw: marked(text) });
@@ -139,7 +139,7 @@ describe('bodies of notices', () => {
     } as const;
 
     for (const [who, [path, code, type]] of Object.entries(strangers)) {
-      it(`get the same answer, whatever they contain: ${who}`, async () => {
+      it(`get one answer for any content: ${who}`, async () => {
         const before = await rowCounts();
         await eachCase(
           ['{', '['.repeat(largest), ' '.repeat(2 * largest), '{"event":"x"}', gzipSync('x')],

@@ -82,7 +82,6 @@ describe('GET /readyz', () => {
 describe('GET /metrics on API_METRICS_PORT', () => {
   const metrics = async (path = '/metrics') => getAt((await testApi()).metricsPort, path);
 
-  /** Returns how many requests with these labels the metrics count. */
   const counted = async (labels: string) => {
     const { text } = await metrics();
     const line = text.split('\n').find((one) => one.startsWith(`http_request_duration_seconds_count{${labels}}`));
@@ -96,7 +95,7 @@ describe('GET /metrics on API_METRICS_PORT', () => {
     expect(text).to.include('# TYPE http_request_duration_seconds histogram');
   });
 
-  it('returns 404 on the public ports. The metrics port returns 404 for any other path or method', async () => {
+  it('returns 404 on the public ports, and for other paths and methods on the metrics port', async () => {
     const { port, filesUrl, metricsPort } = await testApi();
     expect((await get('/metrics')).status).to.equal(404);
     expect((await getAt(Number(new URL(filesUrl).port), '/metrics')).status).to.equal(404);

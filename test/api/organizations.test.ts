@@ -46,7 +46,7 @@ describe('GET /v1/me', () => {
       expect(await profileOf(token)).to.include({ phone: '+351210000000', phone_verified: true });
     });
 
-    it('shows the administrator’s role in each organization. Its id is the {clubId} of other paths', async () => {
+    it('shows the administrator’s role in each organization, and the id for {clubId} in other paths', async () => {
       const [one, two] = [await buildClub(), await buildClub()];
       const member = await buildMember(one.id, 'support');
       const source = await testDatabase();
@@ -103,7 +103,7 @@ describe('POST /v1/organizations', () => {
 });
 
 describe('a new club', () => {
-  it('has the configured plan, but is refused with 409 if the administrator owns too many clubs (DEC-20)', async () => {
+  it('is refused with 409 if the administrator already owns too many clubs (DEC-20)', async () => {
     const config = await testConfig({ NEW_CLUB_PLAN: 'trial', CLUBS_PER_ADMINISTRATOR: '2' });
     const api = await startApi(config, { readinessGraceMs: 0 });
     try {
@@ -142,7 +142,7 @@ describe('a new club', () => {
     expect(await second).to.include({ code: 'organization_limit_reached' });
   });
 
-  it('has the configured plan even if an administrator creates the club as part of the sign-up', async () => {
+  it('has the configured plan, even if it is created with a sign-up', async () => {
     const deps = await testDeps();
     const email = `${newId()}@example.com`;
     const newClubs = { plan: 'starter', perAdministrator: 1 } as const;
@@ -165,7 +165,7 @@ describe('a new club', () => {
 
 describe('422 for a web address in a name that mails contain (DEC-64)', () => {
   const name = 'Win at evil.com';
-  it('is the answer for names of organizations, students, administrators and invited people', async () => {
+  it('is returned for names of organizations, students, administrators and invited people', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { token } = club.owner;

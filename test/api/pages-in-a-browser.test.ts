@@ -33,7 +33,7 @@ describe('pages in a browser', function () {
     return found;
   };
 
-  it('fit into the screen if they show a mail about a mentorship with very long words (MENT-11)', async () => {
+  it('fit into the screen even if a mail contains very long words (MENT-11)', async () => {
     const link = 'https://harbour.example.com/mentorships/sessions/01900001-0000-7000-8000-000000000001';
     const context = { endpointUrl: '', lessonTitle: '', code: '', link, name: 'Ada', clubName: 'Harbour' };
     const long = 'Donaudampfschiff'.repeat(12);
@@ -131,7 +131,7 @@ describe('pages in a browser', function () {
       ]);
     };
 
-    it('changes nothing when it is opened. One click then unsubscribes, and one more click resubscribes', async () => {
+    it('changes nothing until one click unsubscribes, and another click resubscribes', async () => {
       const page = await openPage(widths.phone);
       await page.goto(address);
       expect(await page.title()).to.equal('Unsubscribe?');
@@ -147,7 +147,7 @@ describe('pages in a browser', function () {
       expect(await overhang(page)).to.equal(0);
     });
 
-    it('opens a page that links to the page for automatic messages, and loads no other resource', async () => {
+    it('opens a page that links to the page for automatic messages, and loads nothing else', async () => {
       const page = await openPage(widths.laptop);
       const methods: string[] = [];
       page.on('request', (request) => methods.push(request.method()));
@@ -228,7 +228,7 @@ describe('pages in a browser', function () {
       });
     }
 
-    it('opens the links of the preview in a new page, except the unsubscribe link, which does nothing', async () => {
+    it('opens links of the preview in a new page, except the unsubscribe link', async () => {
       const page = await openPage(widths.phone);
       const requests: string[] = [];
       page

@@ -22,7 +22,6 @@ for (const [path, make] of Object.entries(kinds)) {
   const prepare = async () => {
     kind = await make();
   };
-  /** Creates a person who has just requested a password reset. */
   const forgetful = async () => {
     const account = await kind.build();
     await kind.requestReset(account.email);
@@ -135,7 +134,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expect(new Set(answers.map(visible)).size).to.equal(1);
       });
 
-      it('is returned for an unknown token, which changes no row and ends no session', async () => {
+      it('is returned for an unknown token, and then nothing changes', async () => {
         const { token } = await kind.build();
         const before = await rowCounts();
         await kind.confirmReset('unknown', chosen);

@@ -121,7 +121,7 @@ describe('a pending sign-up', () => {
     expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email']);
   });
 
-  it('counts as opened by the club if the club corrects the student’s address', async () => {
+  it('counts as an account of the club if the club corrects its address', async () => {
     const club = await buildClub();
     const student = await signUp(club.id);
     const path = `/v1/clubs/${club.id}/students/${student.id}`;
@@ -187,7 +187,7 @@ describe('a pending sign-up', () => {
     const removed = async (ids: readonly Id[]) =>
       Promise.all(ids.map(async (id) => (await rowOf(id)).removedAt !== null));
 
-    it('happens after 7 days, unless the account was confirmed, or taken over by the club or a sale', async () => {
+    it('happens after 7 days, unless the student, the club or a sale took over the account', async () => {
       const club = await buildClub();
       const students = studentAccounts(club.id);
       const [unconfirmed, confirmed, adopted, invited] = [
@@ -212,7 +212,7 @@ describe('a pending sign-up', () => {
       expectError(await students.verify(unconfirmed.link), 'token_gone');
     });
 
-    it('makes the sign-up’s use of its registration link available again', async () => {
+    it('gives the use of its registration link back', async () => {
       const { id: clubId, owner } = await buildClub();
       const delivery = await buildAccessDelivery(clubId);
       const body = { name: 'Launch', delivery_ids: [delivery.id], max_uses: 1 };
@@ -228,7 +228,7 @@ describe('a pending sign-up', () => {
       expect(await usesLeft(later)).to.equal(0);
     });
 
-    it('does not happen if the account is confirmed while the removal waits for the lock of the account', async () => {
+    it('does not happen if the account is confirmed while the removal waits for its lock', async () => {
       const club = await buildClub();
       const student = await signUp(club.id);
       let removal: Promise<unknown> = Promise.resolve();
@@ -325,7 +325,7 @@ describe('a pending sign-up', () => {
       expect((await attempt(club.id, ip)).status).to.equal(202);
     });
 
-    it('are counted by a hash of the network, which differs between clubs and is kept for at most an hour', async () => {
+    it('are counted by a hash of the network that differs in each club and stays at most an hour', async () => {
       const { db } = await testDeps();
       const clubs = [await buildClub(), await buildClub()];
       const ip = '192.0.2.77';
@@ -347,7 +347,7 @@ describe('a pending sign-up', () => {
       expect(await keysOf()).to.deep.equal([]);
     });
 
-    it('do not block a valid registration code, which does not count towards the limits', async () => {
+    it('do not block sign-ups with a valid registration code', async () => {
       const club = await buildClub();
       const delivery = await buildAccessDelivery(club.id);
       const path = `/v1/clubs/${club.id}/registration-links`;

@@ -87,7 +87,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal(reached(deckhand, bosun, captain));
     });
 
-    it('raises the fact of a level once, even if the student’s points fall and rise again', async () => {
+    it('raises the fact of a level once, even if the points fall and rise again', async () => {
       const level = await calls.buildLevel('Deckhand', 100);
       for (const points of [100, -60, 60, -100, 200]) await calls.award(student.id, { id: newId(), points });
       expect(await factsWithSubjects(club.id)).to.deep.equal(reached(level));
@@ -199,7 +199,7 @@ describe('GET …/standing', () => {
 });
 
 describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
-  it('removes the student’s tags, awards and levels, and every fact that contains these', async () => {
+  it('removes the student’s tags, awards and levels, and the facts about them', async () => {
     club = await buildClub();
     calls = standingCalls(club);
     student = await buildStudent(club.id);

@@ -48,7 +48,7 @@ describe('products of sales platforms', () => {
     expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first]);
   });
 
-  it('keep the fields that a change omits, and get the whole new mapping', async () => {
+  it('keep the fields that a change omits, and replace the whole mapping', async () => {
     const [one, two] = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)];
     const { data } = (await create({ delivery_ids: [one.id] })).body;
     const change = async (body: object) => (await send('PATCH', `/products/${data.id}`, body)).body.data;
@@ -79,7 +79,7 @@ describe('products of sales platforms', () => {
     expect((await elsewhere('POST', '/products', same)).status).to.equal(201);
   });
 
-  it('are created once for eight simultaneous requests; the others get 409 product_exists', async () => {
+  it('are created once for eight simultaneous requests, and the others get 409 product_exists', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({ external_id: 'A-1' })));
     expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
   });

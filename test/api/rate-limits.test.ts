@@ -40,7 +40,7 @@ describe('rate limits', function () {
   const send = ({ method, path, ...options }: Sent, to = api): Promise<Answer> =>
     callAt(`http://127.0.0.1:${to.port}`, method, path, method === 'POST' ? { body: {}, ...options } : options);
 
-  /** Sends n calls, several at a time. @returns the number of calls for each outcome, such as `401 unauthenticated` */
+  /** @returns the number of calls for each outcome, such as `401 unauthenticated` */
   const times = async (n: number, request: Sent, to = api): Promise<Record<string, number>> => {
     const counts: Record<string, number> = {};
     for (let remaining = n; remaining > 0; remaining -= perBatch) {
@@ -217,7 +217,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('do not count a student’s calls for unknown files against the club’s 60 writes (DEC-53)', async () => {
+  it('do not count a student’s calls about unknown files as writes of the club (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const complete = () => post(`/v1/clubs/${club.id}/media/${randomUUID()}/complete`, { token });
@@ -230,7 +230,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('count a student’s completed image against the club, which cannot use up the students’ share (DEC-53)', async () => {
+  it('count a student’s completed image against the club’s limit (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const image = png();
@@ -274,7 +274,7 @@ describe('rate limits', function () {
   });
 
   describe('the limit of refused calls per IP address', () => {
-    it('causes 429 instead of 401 or 403, and does not count refused calls against the club’s 60 writes', async () => {
+    it('causes 429 instead of 401 or 403, and does not use up the club’s 60 writes', async () => {
       const [club, elsewhere] = [await buildClub(), await buildClub()];
       const student = await buildStudent(club.id);
       const ip = someAddress();
@@ -289,7 +289,7 @@ describe('rate limits', function () {
       });
     });
 
-    it('does not count refused calls to another club against the student’s limit of questions', async () => {
+    it('does not count refused calls to another club as questions of the student', async () => {
       const [club, elsewhere] = [await buildClub(), await buildClub()];
       const { token } = await buildStudent(club.id);
       const ip = someAddress();
@@ -314,7 +314,7 @@ describe('rate limits', function () {
         else raw.end(body);
       });
 
-    it('get a 429 before their body arrives, if they exceed the limit of credential calls', async () => {
+    it('get 429 before their body arrives, if they exceed the limit of credential calls', async () => {
       const ip = someAddress();
       await times(10, post('/v1/auth/sign-in', { ip }));
       expect(await statusOf('/v1/auth/sign-in', ip, undefined)).to.equal(429);
@@ -332,7 +332,7 @@ describe('rate limits', function () {
       ['backslashes, which lenient parsers turn into slashes', (path) => `/${path.slice(1).replaceAll('/', '\\')}#x`],
     ];
     for (const [title, respell] of spellings) {
-      it(`count against the same limit for every spelling of a path: ${title}`, async () => {
+      it(`count against one limit for every spelling of a path: ${title}`, async () => {
         for (const path of [signUpOf(randomUUID()), '/v1/auth/sign-in']) {
           const ip = someAddress();
           await times(10, post(path, { ip }));
@@ -343,7 +343,7 @@ describe('rate limits', function () {
   });
 
   describe('the client’s address', () => {
-    it('is, behind a trusted proxy, the rightmost address in X-Forwarded-For that is not trusted', async () => {
+    it('is the rightmost untrusted address in X-Forwarded-For behind a trusted proxy', async () => {
       const proxied = await start({ TRUSTED_PROXIES: '127.0.0.0/8,192.0.2.0/24' });
       const ip = someAddress();
       const signIn = () => post('/v1/auth/sign-in', { ip: `${someAddress()}, ${ip}, 192.0.2.1` });
@@ -352,7 +352,7 @@ describe('rate limits', function () {
       await proxied.stop();
     });
 
-    it('is, without a trusted proxy, the address of the peer, whatever the header contains', async () => {
+    it('is the address of the peer without a trusted proxy, for any header', async () => {
       const direct = await start({ TRUSTED_PROXIES: '' });
       for (let n = 0; n < 10; n += 1) await send(post('/v1/auth/sign-in'), direct);
       await expectLimited(post('/v1/auth/sign-in'), minute, direct);
@@ -408,7 +408,7 @@ describe('rate limits', function () {
 });
 
 describe('the rate limits of the contract’s operations', () => {
-  it('count two operations of students per club, because their handlers charge the club (DEC-53)', () => {
+  it('count two operations of students for the whole club (DEC-53)', () => {
     const perClub = contractOperations().filter(
       ({ method, path, auth }) =>
         auth.includes('student') &&
@@ -417,7 +417,7 @@ describe('the rate limits of the contract’s operations', () => {
     expect(perClub.map(({ operationId }) => operationId)).to.deep.equal(['completeMedia', 'renewUpload']);
   });
 
-  it('apply exactly to the operations that write, and the contract declares the error code of each', () => {
+  it('apply to exactly the operations that write, and the contract declares 429 for them', () => {
     for (const { operationId, method, path, errorCodes } of contractOperations()) {
       const rule = ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) });
       expect(rule !== undefined, operationId).to.equal(method !== 'get');

@@ -61,7 +61,7 @@ describe('a refusal that a student reads', () => {
     expect(posted.body.error.message).to.equal('Únete primero al espacio.');
   });
 
-  it('uses the student’s language for a missing record. Only the English text names the kind of record', async () => {
+  it('uses the student’s language for a missing record', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const read = async () => (await communityOf({ clubId: club.id }, student).read(newId())).body.error;
@@ -91,7 +91,7 @@ describe('a refusal that a student reads', () => {
     }
   });
 
-  it('states the allowed length of a password in the browser’s language, or else in the club’s', async () => {
+  it('states the allowed length of a password in the browser’s or the club’s language', async () => {
     const club = await buildClub({ language: 'pt-BR' });
     const signUp = async (header: string) => {
       const answer = await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, {
@@ -105,7 +105,7 @@ describe('a refusal that a student reads', () => {
     expect(await signUp('fr')).to.equal('A senha tem 9 caracteres; ela precisa ter pelo menos 10.');
   });
 
-  it('states the time of the next try in the student’s language after too many requests', async () => {
+  it('states in the student’s language when to try again after too many requests', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const space = await buildSpace(club.id);
@@ -154,7 +154,7 @@ describe('an HTML page with a refusal', () => {
     }
   });
 
-  it('asks the reader to wait after a 429, and does not call the link invalid', async () => {
+  it('asks the reader to wait after a 429, and does not say that the link is invalid', async () => {
     const club = await buildClub();
     const path = `/v1/clubs/${club.id}/classroom/mail/unsubscribe/nothing`;
     const post = () =>

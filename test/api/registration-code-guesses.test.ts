@@ -47,7 +47,7 @@ describe('wrong codes of registration links', function () {
   const of = (count: number, status: number) => Array<number>(count).fill(status);
   const guess = (n: number) => `guess-${String(n).padStart(4, '0')}`;
 
-  it('are limited to ten an hour per student, whose valid codes are then also refused', async () => {
+  it('are limited to ten an hour per student, and then valid codes are refused too', async () => {
     const [guesser, other] = [await buildStudent(club.id), await buildStudent(club.id)];
     expect(await statuses(12, (n) => claim(guesser.token, guess(n)))).to.deep.equal([...of(10, 404), ...of(2, 429)]);
     const refused = await claim(guesser.token, code);
@@ -57,7 +57,7 @@ describe('wrong codes of registration links', function () {
     expect((await claim(guesser.token, code)).status).to.equal(200);
   });
 
-  it('are limited to sixty an hour per IP address, for all its students and sign-ups together', async () => {
+  it('are limited to sixty an hour per IP address for all students and sign-ups', async () => {
     const ip = someAddress();
     for (let count = 0; count < 5; count += 1) {
       const { token } = await buildStudent(club.id);
@@ -69,7 +69,7 @@ describe('wrong codes of registration links', function () {
     expect((await signUp(code)).status).to.equal(202);
   });
 
-  it('do not include valid codes: one student may claim a link forty times', async () => {
+  it('do not include valid codes: one student may send them forty times', async () => {
     const { token } = await buildStudent(club.id);
     expect(await statuses(40, () => claim(token, code))).to.deep.equal(of(40, 200));
   });

@@ -22,7 +22,7 @@ describe('registration links', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/registration-links', () => {
-    it('creates a link, and returns the record, with its address, that later reads return', async () => {
+    it('creates a link, and returns its address and the record that later reads return', async () => {
       const fields = { code: 'Spring_open-day', max_uses: 3, expires_at: later() };
       const { status, body } = await create({ ...fields, name: ' Open  day ' });
       expect(status).to.equal(201);
@@ -41,7 +41,7 @@ describe('registration links', () => {
       expect((await send('GET', `/registration-links/${id}`)).body).to.deep.equal(body);
     });
 
-    it('generates a different code for each link whose request gives no code', async () => {
+    it('generates a different code for each link without a given code', async () => {
       const codes = [(await create()).body.data.code, (await create()).body.data.code];
       await eachCase(codes, (code) => expect(code).to.match(/^[2-9a-hjkmnp-z]{10}$/));
       expect(codes[0]).to.not.equal(codes[1]);

@@ -53,7 +53,7 @@ describe('repositories', () => {
   const own = (student: TestStudent, path = '', method = 'GET') =>
     call(method, `/v1/clubs/${club.id}/classroom/repositories${path}`, { token: student.token });
 
-  it('let other requests run after every 50 of the 500 files that one read processes (REPO-4)', async () => {
+  it('let other requests run while one read processes 500 files (REPO-4)', async () => {
     const { id } = await buildRepository(club.id, { mediaIds: await buildFiles(club.id, 500) });
     let turn = 0;
     let turning = setImmediate(function next() {
@@ -139,7 +139,7 @@ describe('repositories', () => {
       expect((await change(id, { title: 'Others' })).status).to.equal(200);
     });
 
-    it('records the repository as one use of each file, even if the file is both cover and item', async () => {
+    it('counts as one use of a file, even if the file is both cover and item', async () => {
       const [{ id }, cover, file] = [(await create({ title: 'Cards' })).body.data, await image(), await image()];
       const use = [{ kind: 'repository', id, title: 'Cards' }];
       expect((await change(id, { cover_media_id: cover.id })).body.data.cover.id).to.equal(cover.id);
@@ -195,7 +195,7 @@ describe('repositories', () => {
       expect((await send('GET', `/repositories/${id}`)).body).to.deep.equal(before.body);
     });
 
-    it('prevents the deletion of an item’s file, unless force=true removes the file from the repository', async () => {
+    it('prevents the deletion of an item’s file, unless the deletion has force=true', async () => {
       const [file, other] = [await buildMedia(club.id), await buildMedia(club.id)];
       const { id, title } = await buildRepository(club.id, { mediaIds: [file.id, other.id] });
       const refused = await send('DELETE', `/media/${file.id}`);
@@ -323,7 +323,7 @@ describe('repositories', () => {
       ]);
     });
 
-    it('have the same bytes if they are interrupted at any byte and resumed at a renewed address', async () => {
+    it('have the same bytes if they are interrupted anywhere and resumed at a renewed address', async () => {
       const { url } = await offer();
       const { answer, bytes } = await bytesAt(url);
       const etag = answer.headers.get('etag') ?? '';
@@ -356,7 +356,7 @@ describe('repositories', () => {
       expect(bytes.length).to.equal((await offer()).size_bytes);
     });
 
-    it('are refused 15 minutes after the address was created, or immediately after access ended', async () => {
+    it('are refused after 15 minutes, and immediately after access ends', async () => {
       const { url } = await offer();
       clock.advance(14 * minute);
       expect((await bytesAt(url)).answer.status).to.equal(200);
@@ -384,7 +384,7 @@ describe('repositories', () => {
       expect([posted.status, posted.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD, OPTIONS']);
     });
 
-    it('end with an error if a file is missing or changed, so that a wrong archive never looks complete', async () => {
+    it('end with an error if a file is missing or changed', async () => {
       const { url, size_bytes: size } = await offer();
       const store = await testObjectStore();
       const key = `media/${club.id}/${files[2]}`;
@@ -411,7 +411,7 @@ describe('repositories', () => {
       expect((await bytesAt(url)).bytes.equals(bytes)).to.equal(true);
     });
 
-    it('contain a file that is moved during the download, but end with an error if its content changes', async () => {
+    it('contain a file that moves during the download, but fail if its content changes', async () => {
       const [{ vault, db }, storage] = [await testDeps(), await testObjectStore()];
       const [, text = ''] = /\/downloads\/(.+)$/.exec((await offer()).url) ?? [];
       const token = readDownloadToken(vault, text, clock.now());
@@ -436,7 +436,7 @@ describe('repositories', () => {
       );
     });
 
-    it('return 429 rate_limited for a student’s 61st request in a minute, for any kind of request (LIM-23)', async () => {
+    it('return 429 rate_limited for a student’s 61st request of any kind in a minute (LIM-23)', async () => {
       const { url } = await offer();
       const heads = await Promise.all(Array.from({ length: 60 }, () => fetch(url, { method: 'HEAD' })));
       expect(new Set(heads.map(({ status }) => status))).to.deep.equal(new Set([200]));
@@ -446,7 +446,7 @@ describe('repositories', () => {
       expect((await fetch(theirs, { method: 'HEAD' })).status).to.equal(200);
     });
 
-    it('return 404 if the service stores none of the files, and 409 while a file is being processed', async () => {
+    it('return 404 without a stored file, and 409 while a file is being processed', async () => {
       const download = () => own(student, `/${repository.publicId}/download`, 'POST');
       await (await testDatabase()).query('UPDATE media SET crc32 = NULL WHERE id = $1', [files[1]]);
       expectError(await download(), 'media_not_ready');
@@ -454,7 +454,7 @@ describe('repositories', () => {
       expectError(await download(), 'not_found');
     });
 
-    it('are limited to three at a time for a student, and each returns its permit when it ends', async () => {
+    it('are limited to three at the same time for a student', async () => {
       const large = await buildHostedFile(club.id, 'large.bin', randomBytes(30_000_000));
       await setItems(repository.id, [large.id]);
       const { url } = await offer();

@@ -92,7 +92,7 @@ describe('the head of a request', () => {
     });
   }
 
-  it('stops all later requests of the connection if it is refused, but no earlier ones', async () => {
+  it('ends the connection if it is refused, after the answers to earlier requests', async () => {
     const before = await rowCounts();
     const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'a phrase of no person' });
     const json = ['Content-Type: application/json', `Content-Length: ${body.length}`];
@@ -103,7 +103,7 @@ describe('the head of a request', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('is refused with the name of the repeated header field, but without its values', () => {
+  it('is refused with the name of a repeated header field, but without its values', () => {
     const rawHeaders = ['Host', 'a', 'Authorization', 'Bearer secret', 'authorization', 'Bearer other'];
     expect(headFault({ httpVersion: '1.1', url: '/', rawHeaders })).to.equal(
       'The request has 2 header fields authorization. Send one.',

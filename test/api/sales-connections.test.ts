@@ -87,7 +87,7 @@ describe('DELETE …/{connectionId}', () => {
     );
   });
 
-  it('returns 404 for a connection of another club, which is not deleted', async () => {
+  it('returns 404 for a connection of another club, and does not delete it', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const connection = await buildSalesConnection(other.id);
     expectError(await call('DELETE', path(club, `/${connection.id}`), { token: club.owner.token }), 'not_found');

@@ -43,7 +43,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
       expect(wakes).to.deep.equal([{ id: `sales-notice/${notice?.id}`, club: club.id }]);
     });
 
-    it('stores a notice of an unknown form, although its processing will fail', async () => {
+    it('stores a notice of an unknown format, although its processing will fail', async () => {
       const { connection } = await buildShop();
       expect((await call('POST', address(connection), { body: { event: { of: 'no kind' } } })).status).to.equal(202);
       const [notice] = await noticesOf(connection);
@@ -65,7 +65,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
       expect(vault.open(notice?.proof ?? Buffer.alloc(0), notice?.id ?? '')).to.equal('abc123');
     });
 
-    it('stores the platform’s proof of origin, a header or a signature in the address, in encrypted form', async () => {
+    it('encrypts the platform’s proof of origin: a header, or a signature in the address', async () => {
       const club = await buildClub();
       const { vault } = await testDeps();
       const hotmart = await buildSalesConnection(club.id, 'hotmart', 's');

@@ -85,7 +85,7 @@ describe('security headers of every answer', () => {
     }
   }
 
-  it('contain HSTS in every answer of a listener whose public address is https', async () => {
+  it('contain HSTS in every answer of a listener with a public https address', async () => {
     // The test's listener of files has a local http address, because its port is chosen by the system.
     const urls = { PUBLIC_URL: 'https://api.example.com', FILES_URL: 'https://files.example.com' };
     await eachAnswer(urls, (fields, listener, what) =>
@@ -112,7 +112,7 @@ describe('security headers of every answer', () => {
     stream.close();
   });
 
-  it('let other sites load only images of mails, tracked links and public files', async () => {
+  it('let other sites load only mail images, tracked links and public files', async () => {
     const { id, owner } = await buildClub();
     const policyOf = async (path: string) =>
       (await call('GET', path, { token: owner.token })).headers.get('cross-origin-resource-policy');

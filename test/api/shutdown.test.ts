@@ -62,7 +62,6 @@ describe('the graceful stop of the API', () => {
   });
 });
 
-/** Resolves once the port refuses connections. */
 async function refusingConnections(base: string): Promise<void> {
   for (;;) {
     // Each fetch must open a new connection, because the server still serves connections that are already open.

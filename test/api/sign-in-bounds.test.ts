@@ -60,7 +60,6 @@ describe('wrong passwords', function () {
         return [status, body?.error?.code, headers.get('retry-after')].filter(Boolean).join(' ');
       };
       const wrong = (of: Credentials = mine): Credentials => ({ ...of, password: 'not the password' });
-      /** Tries wrong passwords, each from a different IP address. */
       const attack = async (of: Credentials, times: number) => {
         const outcomes: string[] = [];
         for (let n = 0; n < times; n += 1) outcomes.push(await outcome(signIn(wrong(of))));
@@ -68,7 +67,7 @@ describe('wrong passwords', function () {
       };
       const refused = (seconds = 900) => `429 rate_limited ${seconds}`;
 
-      it('are limited to ten in 15 minutes, except from a network from which the person has signed in before', async () => {
+      it('are limited to ten in 15 minutes, except from a network where the person signed in before', async () => {
         const home = someAddress();
         expect((await signIn(mine, home)).status).to.equal(200);
         const outcomes = await attack(mine, 14);
@@ -80,7 +79,7 @@ describe('wrong passwords', function () {
         expect((await signIn(mine, home)).status).to.equal(200);
       });
 
-      it('do not lock out a device with which the person has signed in before', async () => {
+      it('do not lock out a device that the person has used before', async () => {
         const first = await signIn(mine);
         const token: string = first.body.data.device_token;
         expect(token).to.match(/^[\w-]{46}$/);
@@ -108,7 +107,7 @@ describe('wrong passwords', function () {
         expect((await signIn(mine)).status).to.equal(200);
       });
 
-      it('have a separate limit for a known device, which strangers cannot use up', async () => {
+      it('have a separate limit for a known device', async () => {
         const { body } = await signIn(mine);
         const device: string = body.data.device_token;
         for (let n = 0; n < 10; n += 1)
@@ -117,13 +116,13 @@ describe('wrong passwords', function () {
         expect((await signIn(mine)).status).to.equal(200);
       });
 
-      it('do not include correct passwords: thirty sign-ins succeed, some of them simultaneous', async () => {
+      it('do not include correct passwords, even of thirty sign-ins', async () => {
         const answers = await Promise.all(Array.from({ length: 8 }, () => signIn(mine)));
         for (let n = 0; n < 22; n += 1) answers.push(await signIn(mine));
         expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
       });
 
-      it('count as a stranger’s if the device token is altered, old or of another account', async () => {
+      it('count as guesses of a stranger if the device token is altered, old or of another account', async () => {
         const stranger = await make();
         const other = await callAt(`http://127.0.0.1:${api.port}`, 'POST', stranger.path, {
           body: stranger.mine,

@@ -139,7 +139,7 @@ describe('POST /v1/auth/sign-in: the club', () => {
     expect(new Set(answers.map(visible)).size).to.equal(1);
   });
 
-  it('returns 401 for a student without a password, whom an administrator created', async () => {
+  it('returns 401 for a student without a password', async () => {
     const { id, owner } = await buildClub();
     const email = someone();
     await call('POST', `/v1/clubs/${id}/students`, { token: owner.token, body: { name: 'Ada', email } });

@@ -118,7 +118,7 @@ describe('POST /v1/auth/admin/sign-up', () => {
   };
 
   describe('202', () => {
-    it('creates an unconfirmed administrator with an organization, whose slug comes from its name', async () => {
+    it('creates an unconfirmed administrator, and an organization with a slug from its name', async () => {
       const email = someone();
       const tag = newId();
       const answer = await signUp({ name: 'Ada', email, password, organization: { name: ` Café  Ünïon ${tag} ` } });
@@ -186,7 +186,7 @@ for (const [title, make] of Object.entries(kinds)) {
     });
     const other = 'quite another phrase';
 
-    it('gets exactly the answer of the first sign-up, including all header fields', async () => {
+    it('gets exactly the answer of the first sign-up', async () => {
       const confirmed = await kind.build();
       const unconfirmed = someone();
       const answers = [
@@ -253,7 +253,7 @@ for (const [title, make] of Object.entries(kinds)) {
       expect(visible(one)).to.equal(visible(two));
     });
 
-    it('removes the password if the sign-ups had different passwords and any mailed link is used', async () => {
+    it('removes the password on confirmation if the sign-ups had different passwords', async () => {
       const stranger = 'the phrase of a stranger';
       await eachCase(
         [
@@ -287,14 +287,14 @@ for (const [title, make] of Object.entries(kinds)) {
       );
     });
 
-    it('keeps the password of an unconfirmed e-mail after three simultaneous sign-ups with this password', async () => {
+    it('keeps the password of an unconfirmed e-mail if three simultaneous sign-ups use it', async () => {
       const email = someone();
       await Promise.all([1, 2, 3].map(() => kind.signUp(email, other)));
       const { body } = await kind.verify(await mailedToken(kind.purposes.verify, await kind.idOf(email)));
       expect(body.data[kind.subject].has_password).to.equal(true);
     });
 
-    it('keeps the password of an unconfirmed e-mail after repeated sign-ups with this password', async () => {
+    it('keeps the password of an unconfirmed e-mail if repeated sign-ups use it', async () => {
       const email = someone();
       await kind.signUp(email, other);
       await kind.signUp(email, other);

@@ -32,7 +32,7 @@ interface Work {
 const essay = Buffer.from('# My knots\n');
 const soon = { timeoutMs: 10_000 };
 
-describe('a file that is sent in one request without a declared size', function () {
+describe('a file that is sent in one request', function () {
   this.timeout(60_000);
   let club: TestClub;
   let student: TestStudent;
@@ -111,7 +111,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await sending(upload)).to.equal('412 file_exists');
   });
 
-  it('is refused if its length or type is unusable, and then nothing is written', async () => {
+  it('is refused if its length or type is not allowed, and then nothing is written', async () => {
     const { id, upload } = await reserve();
     const before = await rowCounts();
     const most = 100 * 1_024 * 1_024;
@@ -146,7 +146,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await sending(renewed.body.upload)).to.equal('200');
   });
 
-  it('reserves storage from its first byte on, and gets 402 limit_reached above the free storage', async () => {
+  it('reserves storage from its first byte on, and gets 402 limit_reached if too little is free', async () => {
     await buildPlan(club.id, 'trial');
     const room = 100;
     await buildMedia(club.id, { bytes: null, sizeBytes: plans.trial.allowances.storage_bytes.included - room });
@@ -195,7 +195,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await filesOf(club)).to.deep.equal([work.id]);
   });
 
-  it('replaces the partial object of a crashed process, which `complete` refuses', async () => {
+  it('replaces the partial object of a crashed process', async () => {
     const work = await reserve();
     const first = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);
@@ -221,7 +221,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await sending(fifth.upload)).to.equal('200');
   });
 
-  it('does not count against the limit of 20 files after its deletion, and its upload address is invalid', async () => {
+  it('does not count against the limit of 20 files after its deletion', async () => {
     const { reserve: ask, drop } = handingInOf({ clubId: club.id }, student);
     const body = { file_name: 'essay.md', mime: 'text/markdown' };
     const answers = await Promise.all(Array.from({ length: mediaRules.maxUnsentFiles }, () => ask(body)));

@@ -21,7 +21,6 @@ import {
   type ImportRecord,
 } from '../toolkit/drive/imports.ts';
 
-/** Creates rows of a kilobyte each. */
 const rows = (count: number, from = 0) =>
   Array.from({ length: count }, (_, at) => `u${from + at}@example.com,U ${from + at},${'x'.repeat(1_000)}\n`).join('');
 const header = 'email,name,note\n';

@@ -61,7 +61,7 @@ describe('student imports', () => {
         expect(await storedOf(club)).to.deep.equal([`student-imports/${club.id}/${id}.csv`]);
       });
 
-      it('creates students, grants deliveries, reports the result of each row, and then erases the file', async () => {
+      it('creates students, grants deliveries, reports each row, and erases the file', async () => {
         const { id: deliveryId } = await buildAccessDelivery(club.id);
         const known = await buildStudent(club.id, { email: 'known@example.com' });
         const record = await importFile(
@@ -110,7 +110,7 @@ describe('student imports', () => {
         expect(await mailsTo(existing?.student_id ?? '')).to.deep.equal([]);
       });
 
-      it('raises no facts, creates no enrollments and sends no mails if the same file is imported again', async () => {
+      it('changes nothing and sends no mails if the same file is imported again', async () => {
         const deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)]
           .map(({ id }) => id)
           .join(',');
@@ -124,7 +124,7 @@ describe('student imports', () => {
         expect(await rowCounts()).to.include({ transactional_mails: mails, enrollments });
       });
 
-      it('reports limit_reached for each row whose new student would exceed the plan’s allowance', async () => {
+      it('reports limit_reached for each new student above the plan’s allowance', async () => {
         const file = `${header}${Array.from({ length: 103 }, (_, at) => `s${at}@example.com,S ${at}`).join('\n')}`;
         const { body } = await upload(club, file);
         await buildPlan(club.id, 'starter');
@@ -282,7 +282,7 @@ describe('student imports', () => {
     const cancel = (id: string) => call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
     const people = (count: number) => Array.from({ length: count }, (_, at) => `s${at}@example.com,S ${at}\n`).join('');
 
-    it('keeps the finished rows, skips the others and erases the file. A repetition changes nothing', async () => {
+    it('keeps the finished rows, skips the others and erases the file', async () => {
       const { body } = await upload(club, header + people(700));
       await step(body.data.id);
       const { status, body: canceled } = await cancel(body.data.id);
@@ -293,7 +293,7 @@ describe('student imports', () => {
       expect([(await studentsOf(club)).length, await storedOf(club)]).to.deep.equal([500, []]);
     });
 
-    it('skips a whole batch of rows if the request arrives before the worker records the batch', async () => {
+    it('skips a whole batch if the request arrives before the worker records it', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
       const slow = await importDeps(() => ({
@@ -306,7 +306,7 @@ describe('student imports', () => {
       expect([await studentsOf(club), await factsOf(club.id)]).to.deep.equal([[], []]);
     });
 
-    it('finishes a whole batch of rows if the request arrives while the worker records the batch', async () => {
+    it('finishes a whole batch if the request arrives while the worker records it', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
       // The batch has already read the status of the import, and waits for the lock on the count of the club's students.

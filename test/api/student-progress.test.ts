@@ -22,7 +22,7 @@ describe('student progress', () => {
   const progressOf = async (id: Id, query = '') => (await write('GET', `/students/${id}/progress${query}`)).body;
 
   describe('GET /v1/clubs/{clubId}/students/{studentId}/progress', () => {
-    it('lists, newest first, the courses that the student may open or has completed a lesson of', async () => {
+    it('lists courses that the student may open, or in which the student completed a lesson', async () => {
       const learner = await buildLearner(course);
       const classroom = classroomOf(course, learner);
       const row = {
@@ -80,7 +80,7 @@ describe('student progress', () => {
   });
 
   describe('the removal of a student', () => {
-    it('erases comments and progress, so that no table contains the student’s name, e-mail or comments', async () => {
+    it('erases the student’s comments, progress, name and e-mail from every table', async () => {
       const tag = newId().slice(-12);
       const student = await buildStudent(club.id, { name: `Removable ${tag}`, email: `learner.${tag}@example.com` });
       const [classroom, bystander] = [

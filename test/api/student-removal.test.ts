@@ -199,7 +199,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       }
     });
 
-    it('ends an unfinished answer with the error student_removed, and notifies its stream', async () => {
+    it('ends an unfinished answer and its stream with the error student_removed', async () => {
       const { stream, data } = history.conversation.underWay;
       const failed = (await stream.event('error')).data;
       expect(failed.answer).to.include({ status: 'failed', error_code: 'student_removed', content: '' });
@@ -218,7 +218,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     });
   });
 
-  it('is tested with a search that finds the student’s name and e-mail before the removal', async () => {
+  it('is tested by a search that finds name and e-mail before the removal', async () => {
     const { name, student } = await buildHistory();
     expect(await columnsHolding(name)).to.deep.equal([
       ...conversationColumns,

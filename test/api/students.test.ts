@@ -148,7 +148,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect((await whoAmI(student.token)).status).to.equal(200);
     });
 
-    it('ends confirmation, password, sessions and tokens if the e-mail changes, and mails a link to confirm', async () => {
+    it('removes password, sessions, tokens and confirmation if the e-mail changes, and mails a link', async () => {
       const students = studentAccounts(club.id);
       const student = await buildStudent(club.id);
       const elsewhere = await openFurtherSession('student', student.id);
@@ -182,7 +182,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('403 role_not_permitted', () => {
-    it('is returned to an editor who changes a student’s e-mail, but not if it is the same again (DEC-60)', async () => {
+    it('is returned to an editor who changes a student’s e-mail to another one (DEC-60)', async () => {
       const student = await buildStudent(club.id);
       const { token } = await buildMember(club.id, 'editor');
       const asEditor = (body: object) => call('PATCH', studentPath(club, student.id), { token, body });

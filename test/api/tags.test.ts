@@ -198,7 +198,7 @@ describe('tags', () => {
       const timesReached = async () =>
         (await factsWithSubjects(club.id)).filter(({ subjectId }) => subjectId === id).length;
 
-      it('deletes the level if the deletion is stored first, and then the award reaches no level', async () => {
+      it('deletes the level if the deletion is stored first, and the award reaches no level', async () => {
         const [deleted] = await inThisOrder(levelLock(), deletion, award);
         expect([deleted.status, await timesReached()]).to.deep.equal([204, 0]);
       });

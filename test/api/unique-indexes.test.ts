@@ -229,14 +229,14 @@ function requestOf(operation: ContractOperation, club: FurnishedClub): () => Pro
 }
 
 describe('unique keys', () => {
-  it('each have an entry in this file: operations that can violate the key, or why no request can', async () => {
+  it('each have an entry in this file', async () => {
     const listed = [...Object.keys(metBy), ...Object.values(chosenByNoRequest).flat()];
     expect((await keysOfCatalogue()).toSorted()).to.deep.equal(listed.toSorted());
     expect(new Set(listed)).to.have.property('size', listed.length);
     for (const operationId of Object.values(metBy).flat()) operationOf(operationId);
   });
 
-  it('have the index names that the mapping of errors expects, if they protect public ids', async () => {
+  it('of public ids have the names that the error mapping expects', async () => {
     const source = await testDatabase();
     await eachCase(Object.values(publicIdIndexes), async (name) => {
       const rows = await source.query<unknown[]>(
@@ -248,13 +248,13 @@ describe('unique keys', () => {
   });
 });
 
-describe('three parallel requests and a repetition', () => {
+describe('three simultaneous requests and a repetition', () => {
   let club: FurnishedClub | undefined;
   let calls = 0;
   const declared = [501]; // the answer if this environment lacks a service, such as a payment processor
 
   for (const operation of writing)
-    it(`returns no 5xx: ${nameOf(operation)}`, async () => {
+    it(`cause no 5xx: ${nameOf(operation)}`, async () => {
       if (club === undefined || calls >= 40) [club, calls] = [await buildFurnishedClub(), 0];
       calls += 4;
       const send = requestOf(operation, club);
@@ -277,7 +277,6 @@ describe('a unique key that another record already uses', () => {
     /** Creates the record that has the key. */
     path: string;
     body: Record<string, unknown>;
-    /** The fields that the test also sets in a second record. */
     key: readonly string[];
     other?: (club: FurnishedClub) => string;
     code: ErrorCode;

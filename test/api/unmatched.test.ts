@@ -15,7 +15,7 @@ describe('the answer to a method that a path does not support', () => {
     return allow;
   };
 
-  it('lists the methods of the most specific matching path, whatever the order of paths in the contract', async () => {
+  it('lists the methods of the most specific path, for any order of paths in the contract', async () => {
     const [paths, operations] = [['/v1/clubs/by-slug/students', '/v1/clubs/a/media/storage'], contractOperations()];
     await eachCase(paths, async (path) =>
       eachCase([operations, operations.toReversed()], async (listed) =>

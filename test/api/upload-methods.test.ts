@@ -115,7 +115,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       }
     });
 
-    it('lets a refused POST have the answer of HEAD: a status, no body, and an open connection', async () => {
+    it('answers a refused POST like HEAD: with a status, no body, and an open connection', async () => {
       const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
       const head = (id: string, others: Record<string, string> = {}) =>
         new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
@@ -148,7 +148,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
   });
 
   describe('headers', () => {
-    it('cause 400 if they are an unreadable Upload-Metadata, and then change nothing', async () => {
+    it('cause 400 if Upload-Metadata is unreadable, and then nothing changes', async () => {
       const other = await reserve({ club }, file);
       const before = await rowCounts();
       await eachCase(

@@ -79,7 +79,7 @@ describe('uploads of videos by a real client', function () {
     }
     const filesPort = (which: number) => processes[which]?.filesPort ?? 0;
 
-    it('continue in another process, after the last received byte, if the connection is cut', async () => {
+    it('continue in another process after the last received byte if the connection is cut', async () => {
       const bytes = randomBytes(2 * partBytes + 4_321);
       const reserved = await reserve({ club }, { fileName: 'cut.mp4', mime: 'video/mp4', bytes });
       line().leadTo(filesPort(0), partBytes + 1_000_000);
@@ -93,7 +93,7 @@ describe('uploads of videos by a real client', function () {
       line().hangUp();
     });
 
-    it('continue in another process, after the last whole part, if the first process is killed', async () => {
+    it('continue in another process after the last whole part if the first process is killed', async () => {
       const bytes = randomBytes(2 * partBytes + 4_321);
       const reserved = await reserve({ club }, { fileName: 'killed.mp4', mime: 'video/mp4', bytes });
       const prefix = `media/${club.id}/`;
@@ -128,7 +128,7 @@ describe('uploads of videos by a real client', function () {
       (await reserve({ club }, { fileName: 'a.mp4', mime: 'video/mp4', bytes: Buffer.alloc(10) })).media.id;
     const patient = new AbortController().signal;
 
-    it('belongs to one process at a time, which releases the lock when another process asks for the lock', async () => {
+    it('belongs to one process until another process asks for it', async () => {
       const id = await uploadId();
       const releaseRequest = Promise.withResolvers<void>();
       const first = await (await aProcess()).acquire(id, releaseRequest.resolve, patient);
@@ -142,7 +142,7 @@ describe('uploads of videos by a real client', function () {
       await (await second).release();
     });
 
-    it('becomes free when the lease of a crashed process ends, and that process can then record nothing', async () => {
+    it('becomes free when the lease of a crashed process ends', async () => {
       const id = await uploadId();
       const releaseRequest = Promise.withResolvers<void>();
       const first = await (await aProcess({ ...times, renewalMs: 60_000 })).acquire(id, () => {}, patient);
@@ -195,7 +195,6 @@ describe('uploads of videos by a real client', function () {
       storage.close();
     });
 
-    /** Processes the next uploaded file of the club like a worker. */
     async function processNext(): Promise<void> {
       const source = await testDatabase();
       const [file] = await until('an uploaded file', soon, async () => {
@@ -230,7 +229,7 @@ describe('uploads of videos by a real client', function () {
       expect(await document).to.include({ status: 'ready', type: 'file' });
     });
 
-    it('uploads an image directly into the bucket, but only from the page’s own origin', async () => {
+    it('uploads an image directly into the bucket, if the page is on an allowed origin', async () => {
       const page = await openPage(widths.phone);
       const messages: string[] = [];
       page.on('console', (message) => message.type() === 'error' && messages.push(message.text()));

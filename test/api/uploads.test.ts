@@ -152,7 +152,7 @@ describe('uploads of videos', () => {
     expect(sha(Buffer.from(await delivered.arrayBuffer()))).to.equal(sha(bytes));
   });
 
-  it('return the same Location for a repeated creation, and the final offset if the last answer was lost', async () => {
+  it('return the first Location to a repeated creation, and the offset after a lost answer', async () => {
     const file = bytesOf(1_000);
     const reserved = await reserve(uploader, file);
     const both = await Promise.all([1, 2].map(() => beginUpload(reserved.upload, 1_000)));
@@ -248,7 +248,7 @@ describe('uploads of videos', () => {
     expect(await offsetAt(reserved, location)).to.equal(0);
   });
 
-  it('are aborted by DELETE, which erases the parts, and can then be started again', async () => {
+  it('are aborted and erased by DELETE, and can then be started again', async () => {
     const file = bytesOf(partBytes + 700);
     const reserved = await reserve(uploader, file);
     const location = await started(reserved, file.bytes.length);
@@ -294,7 +294,7 @@ describe('uploads of videos', () => {
       expectError(await renewingLater(slow.media.id), 'upload_ended');
     });
 
-    it('also renews the address of a plain upload, and returns 409 once the upload has ended', async () => {
+    it('also renews the address of a simple upload, and returns 409 once the upload has ended', async () => {
       const notes = { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') };
       const { media, upload } = await reserve(uploader, notes);
       clock.advance(10 * 60_000);
@@ -330,7 +330,7 @@ describe('uploads of videos', () => {
     expect(await keysOf(club)).to.deep.equal([]);
   });
 
-  it('are completed at the deadline if all parts have arrived, and otherwise erased with their parts', async () => {
+  it('are completed at the deadline if all parts have arrived, and otherwise erased', async () => {
     const whole = bytesOf(partBytes + 1_000);
     const first = await reserve(uploader, whole);
     const location = await started(first, whole.bytes.length);
@@ -350,7 +350,7 @@ describe('uploads of videos', () => {
     expect((await request('HEAD', other, second.upload.headers)).status).to.equal(404);
   });
 
-  it('ignore parts behind a missing part, and the partial object of a late request', async () => {
+  it('ignore parts after a missing part, and the partial object of a late request', async () => {
     const file = bytesOf(2 * partBytes + 700);
     const reserved = await reserve(uploader, file);
     const location = await started(reserved, file.bytes.length);
@@ -366,7 +366,7 @@ describe('uploads of videos', () => {
     expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
   });
 
-  it('have their own listener, which stores the received bytes when it stops', async () => {
+  it('have a separate listener that stores the received bytes when it stops', async () => {
     const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
     const paths = ['/healthz', '/readyz', '/metrics', '/v1/clubs', '/uploads/a/b'];
     const answers = await Promise.all(paths.map((path) => fetch(api.filesUrl + path)));
@@ -395,7 +395,7 @@ describe('uploads of videos', () => {
     expect(await offsetAt(reserved, location)).to.be.within(partBytes, partBytes + 400);
   });
 
-  it('end when the file is removed, which also erases the parts', async () => {
+  it('end when the file is removed, and lose their parts', async () => {
     const file = bytesOf(partBytes + 700);
     const reserved = await reserve(uploader, file);
     const location = await started(reserved, file.bytes.length);
@@ -483,7 +483,7 @@ describe('uploads of videos', () => {
       expect([await keysOf(club), await bucket.openUploads(prefix)]).to.deep.equal([[id], []]);
     });
 
-    it('reserves storage for its Upload-Length, which may be at most 2 GB and at most the free storage', async () => {
+    it('reserves storage for its Upload-Length of at most 2 GB and at most the free storage', async () => {
       const reserved = await reserveWork();
       expect(reserved.upload.method).to.equal('tus');
       expect(await heldBytes()).to.equal(0);

@@ -20,7 +20,6 @@ for (const [path, make] of Object.entries(kinds)) {
   const prepare = async () => {
     kind = await make();
   };
-  /** Creates a person who has just signed up. */
   const unconfirmed = async () => {
     const email = someone();
     await kind.signUp(email, password);
@@ -48,7 +47,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expect((await kind.verify(token)).status).to.equal(200);
       });
 
-      it('is returned for the first token even after a resend. A confirmation then ends both tokens', async () => {
+      it('is returned for the first token even after a resend', async () => {
         const { id, email, token } = await unconfirmed();
         await kind.resend(email);
         const again = await mailedToken(kind.purposes.verify, id);
@@ -122,7 +121,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect(await mailsTo(confirmed.id)).to.deep.equal([]);
     });
 
-    it('mails at most 5 tokens in an hour, then one every ten minutes, and always gives the same answer', async () => {
+    it('mails at most 5 tokens in an hour, then one every ten minutes', async () => {
       const { id, email } = await unconfirmed();
       const answers = [];
       for (let times = 0; times < 6; times++) answers.push(await kind.resend(email));
@@ -141,8 +140,8 @@ for (const [path, make] of Object.entries(kinds)) {
   });
 }
 
-describe('POST /v1/auth/verify-email: other tokens', () => {
-  it('return 410 for a token of the other kind of account', async () => {
+describe('POST /v1/auth/verify-email for a student', () => {
+  it('returns 410 for a token of the other kind of account', async () => {
     const students = studentAccounts((await buildClub()).id);
     const email = someone();
     for (const kind of [students, administratorAccounts()]) await kind.signUp(email, password);
@@ -154,7 +153,7 @@ describe('POST /v1/auth/verify-email: other tokens', () => {
     expect((await administratorAccounts().verify(ofAdministrator)).status).to.equal(200);
   });
 
-  it('confirm a student’s e-mail if they are invitation tokens of at most 7 days', async () => {
+  it('confirms the e-mail by an invitation of at most 7 days', async () => {
     const { id, owner } = await buildClub();
     const create = () =>
       call('POST', `/v1/clubs/${id}/students`, { token: owner.token, body: { name: 'Ada', email: someone() } });

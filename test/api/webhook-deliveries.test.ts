@@ -173,7 +173,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(pages.map(({ total }) => total)).to.deep.equal([6, 6, 6, 6]);
     });
 
-    it('keeps its pages unchanged while deliveries arrive, if `until` is in the past', async () => {
+    it('returns the same pages while deliveries arrive, if `until` is in the past', async () => {
       const start = Date.parse(`${dates[0]}T10:00:00Z`);
       const ids: string[] = [];
       for (let index = 0; index < 6; index++)

@@ -33,7 +33,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   });
   const change = (body: unknown) => scene.webhooks.change(id, body);
 
-  describe('200 for a change of the given fields', () => {
+  describe('200', () => {
     const changes = {
       url: { url: otherUrl },
       event_types: { event_types: ['student.removed', 'access.granted'] },
@@ -89,7 +89,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(after).to.deep.equal(Object.assign(before, newFields, { updatedAt: after.updatedAt }));
     });
 
-    it('changes a disabled endpoint, which stays disabled', async () => {
+    it('changes a disabled endpoint, and leaves it disabled', async () => {
       await scene.webhooks.disable(id);
       expect((await change({ url: otherUrl })).body.data).to.include({ url: otherUrl, status: 'disabled' });
     });
@@ -148,7 +148,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('is returned for an endpoint of another club, which is not changed', async () => {
+    it('is returned for an endpoint of another club, and does not change it', async () => {
       const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.change(foreign.id, { url: otherUrl, description: 'x' });
@@ -156,7 +156,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
   });
 
-  describe('400 and 422 without a change of the endpoint', () => {
+  describe('400 and 422', () => {
     const good = { description: 'changed' };
     let before: unknown;
     beforeEach(async () => {
@@ -233,7 +233,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       }
     });
 
-    it('returns 400 for unknown properties, and for state, secret and counters, which are read-only', async () => {
+    it('returns 400 for unknown properties, and for state, secret and counters', async () => {
       await eachCase(
         [
           { status: 'disabled' },

@@ -103,7 +103,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
     });
 
-    it('is the answer of every operation on a deleted endpoint, and nothing changes or wakes', async () => {
+    it('is returned by every operation on a deleted endpoint', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       await remove();
       const before = [await endpointRow(id), await deliveryRow(delivery.id)];
@@ -133,19 +133,19 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect([await endpointRow(id), await deliveryRow(delivery.id)]).to.deep.equal(before);
     });
 
-    it('is returned for an endpoint of another club, which is not deleted', async () => {
+    it('is returned for an endpoint of another club, and does not delete it', async () => {
       const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.remove(foreign.id);
       expect(await endpointRow(foreign.id)).to.deep.equal(before);
     });
 
-    it('is the answer to the later of two simultaneous deletions', async () => {
+    it('is returned to the later of two simultaneous deletions', async () => {
       const answers = await oneAfterAnother(id, [remove, remove]);
       expect(answers.map(({ status }) => status)).to.deep.equal([204, 404]);
     });
 
-    it('is returned to operations that wait for the endpoint’s lock while the endpoint is being deleted', async () => {
+    it('is returned to operations that wait for the lock of an endpoint that is being deleted', async () => {
       const { webhooks } = scene;
       const late = {
         change: () => webhooks.change(id, { description: 'x' }),

@@ -43,7 +43,6 @@ describe('the state of a webhook endpoint', () => {
   type Move = (typeof operations)[number];
   const move = (operation: Move): Promise<Answer> => scene.webhooks[operation](id);
   const wakesByMove = (operation: Move) => wakesBy(scene.club.id, () => move(operation));
-  /** Creates pending deliveries to the endpoint. */
   const queue = (length: number): Promise<TestWebhookDelivery[]> =>
     Promise.all(Array.from({ length }, () => buildWebhookDelivery(scene.subscription)));
   const newDeliveries = async () => {
@@ -80,7 +79,7 @@ describe('the state of a webhook endpoint', () => {
       expect(changed).to.deep.equal({ status: 'paused', updated_at: changed['updated_at'] });
     });
 
-    it('does not prevent new deliveries, which wait until the endpoint is enabled', async () => {
+    it('does not prevent new deliveries, but lets them wait until the endpoint is enabled', async () => {
       await queue(1);
       await move('pause');
       expect(await newDeliveries()).to.have.length(1);
@@ -295,7 +294,7 @@ describe('the state of a webhook endpoint', () => {
 
   describe('every operation', () => {
     for (const operation of operations) {
-      it(`returns the same 404 text for endpoints that are unknown, deleted or of another club: ${operation}`, async () => {
+      it(`returns one 404 text for endpoints that are unknown, deleted or of another club: ${operation}`, async () => {
         const answers = [];
         for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks[operation](unknown));
         await eachCase(answers, (answer) => expectError(answer, 'not_found'));

@@ -49,7 +49,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect(secret).to.match(/^whsec_[A-Za-z0-9+/]{43}=$/);
     });
 
-    it('generates a secret of 32 bytes, which is stored encrypted and shown only once', async () => {
+    it('generates a secret of 32 bytes, stores it encrypted and shows it only once', async () => {
       const { body } = await register(club, good);
       const { endpoint, secret } = body.data;
       expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).to.have.length(32);
@@ -126,7 +126,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
     });
   });
 
-  describe('400 and 422 without a written row', () => {
+  describe('400 and 422', () => {
     let before: Record<string, number>;
     beforeEach(async () => {
       before = await rowCounts();

@@ -89,7 +89,7 @@ describe('webhook endpoints that fail', () => {
       expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null, gateLooksAt: null });
     });
 
-    it('is done by the gate of the endpoint at the exact time, even if the gate would wait longer', async () => {
+    it('is done by the gate at the exact time, even if the gate would wait longer', async () => {
       await failingFor(5 * day - minute, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
       expect(await tend()).to.deep.include({ done: false, at: now + minute, givenUpAt: now + minute });
       expect(await tend(now + minute - 1)).to.include({ done: false });
@@ -119,7 +119,7 @@ describe('webhook endpoints that fail', () => {
       expect(await ownerMails()).to.deep.equal([]);
     });
 
-    it('stays enabled after a successful delivery, which resets the failures', async () => {
+    it('stays enabled if a successful delivery resets the failures', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(delivery.id, 200);
@@ -314,7 +314,7 @@ describe('webhook endpoints that fail', () => {
     });
   });
 
-  it('start with no failures after they are enabled again, so that five new failures throttle them', async () => {
+  it('have no failures after they are enabled again, until five new ones throttle them', async () => {
     await failingFor(5 * day);
     await failsOnce();
     await scene.webhooks.enable(id);

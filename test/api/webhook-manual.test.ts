@@ -35,7 +35,7 @@ describe('webhook tests and resends', () => {
   describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/test', () => {
     const sendTest = () => scene.webhooks.sendTest(id);
 
-    it('returns the complete webhook.test delivery, which is due now. Later reads return the same record', async () => {
+    it('returns the complete webhook.test delivery, which is due now', async () => {
       const { status, body } = await sendTest();
       expect(status).to.equal(202);
       const { data } = body;
@@ -199,7 +199,7 @@ describe('webhook tests and resends', () => {
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual' });
     });
 
-    it('keeps the mark of a requested test or recovery, but lets the delivery leave the gate immediately', async () => {
+    it('keeps the kind of a requested test or recovery, but does not wait for the gate', async () => {
       await eachCase(['test', 'recovery'] as const, async (requested) => {
         await alter('webhook_deliveries', delivery.id, { requested, parked_at: new Date() });
         await resend();
@@ -239,7 +239,7 @@ describe('webhook tests and resends', () => {
 
     describe('409 endpoint_not_enabled', () => {
       for (const operation of shut) {
-        it(`is returned because the endpoint is not enabled after ${operation}`, async () => {
+        it(`is returned after ${operation}`, async () => {
           await end('failed');
           await scene.webhooks[operation](id);
           await expectRefused('endpoint_not_enabled');

@@ -28,7 +28,6 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
     id = scene.endpoint.id;
   });
   const recover = (since: Date | string = ago(hour)): Promise<Answer> => scene.webhooks.recover(id, since);
-  /** Creates a delivery of the endpoint with this final state. */
   const ended = async (columns: object, createdAt = new Date()): Promise<TestWebhookDelivery> => {
     const delivery = await buildWebhookDelivery(scene.subscription, createdAt);
     const usual = { status: 'failed', completed_at: createdAt, attempt_count: 8, schedule_position: 8 };
@@ -39,7 +38,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
   describe('202', () => {
     useStoppedClock();
 
-    it('makes failed deliveries pending again for one attempt each. The attempt waits for the gate', async () => {
+    it('makes failed deliveries pending again for one attempt each, which waits for the gate', async () => {
       const deliveries = [await ended({}), await ended({})];
       const { status, body } = await recover();
       expect(status).to.equal(202);
@@ -158,9 +157,9 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
     });
   });
 
-  describe('409 endpoint_not_enabled without a recovery', () => {
+  describe('409 endpoint_not_enabled', () => {
     for (const operation of ['pause', 'disable'] as const) {
-      it(`is returned because the endpoint is not enabled after ${operation}`, async () => {
+      it(`is returned after ${operation}`, async () => {
         const delivery = await ended({});
         await scene.webhooks[operation](id);
         const wakes = await wakesBy(scene.club.id, async () => expectError(await recover(), 'endpoint_not_enabled'));
@@ -177,14 +176,14 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await deliveryRow(delivery.id)).status).to.equal('failed');
     });
 
-    it('is not returned if the recovery is stored first. The disable operation then cancels the deliveries', async () => {
+    it('is not returned if the recovery is stored first, and the disabling then cancels the deliveries', async () => {
       const delivery = await ended({});
       await oneAfterAnother(id, [() => recover(), () => scene.webhooks.disable(id)]);
       expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null, requested: null });
     });
   });
 
-  describe('400 and 422 without a recovery', () => {
+  describe('400 and 422', () => {
     let delivery: TestWebhookDelivery;
     beforeEach(async () => {
       delivery = await ended({});

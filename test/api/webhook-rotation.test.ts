@@ -57,7 +57,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await read()).to.deep.equal(endpoint);
     });
 
-    it('is returned even if the request has no body or an empty one, also if it is sent in chunks', async () => {
+    it('is returned for a request without a body, with an empty body, and in chunks', async () => {
       const empty = { raw: '' };
       const chunked = { raw: new ReadableStream({ start: (stream) => stream.close() }) };
       await eachCase([{}, empty, chunked], async (payload) => {
@@ -154,7 +154,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await storedSecrets()).to.deep.equal([accepted?.body.data.secret, scene.endpoint.secret]);
     });
 
-    it('is not returned if two simultaneous rotations have expire_previous. Then both secrets are valid', async () => {
+    it('is not returned to two simultaneous rotations with expire_previous, and both secrets are valid', async () => {
       const answers = await oneAfterAnother(id, [
         () => rotate({ expire_previous: true }),
         () => rotate({ expire_previous: true }),
@@ -164,7 +164,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
     });
   });
 
-  describe('404 and 400 without a change', () => {
+  describe('404 and 400', () => {
     it('returns the same 404 text for an endpoint that is unknown, deleted or of another club', async () => {
       const answers = [];
       for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.rotate(unknown));

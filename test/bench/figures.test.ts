@@ -40,7 +40,7 @@ describe('figuresOfLine', () => {
     ]);
   });
 
-  it('takes as the ceiling the number that is called `alone`, or the number for a small size', () => {
+  it('takes the number `alone`, or the number for a small size, as the ceiling', () => {
     expect(figuresOfLine('list p95 ms', { value: 4, 'at 1000': 2, ratio: 2 })[0]).to.include({ ceiling: 2, ratio: 2 });
     expect(figuresOfLine('p50 ms', { value: 4, alone: 3 })[0]).to.include({ ceiling: 3 });
   });
@@ -80,7 +80,7 @@ describe('withRun', () => {
 });
 
 describe('docs/reference/figures.md', () => {
-  it('has a row for each figure. The row says whether the figure meets its aim', () => {
+  it('says for each figure whether it meets its aim', () => {
     const page = figuresPage([knots]);
     expect(page).to.contain('## knots\n\n`npm run bench -- knots`, measured 2026-01-02. The ceiling is a bare rope.\n');
     expect(page).to.contain('\n|knots/s|1,200||1,500|0.81|≥ 0.9 ×: **missed**|\n|lost|0|knots|||≤ 0: met|\n');
@@ -92,7 +92,7 @@ describe('docs/reference/figures.md', () => {
     expect(figuresPage([{ ...knots, runs: [run('2026-01-02', figures)] }])).to.contain('|ms|3||2|1.5|≤ 2 ×: met|');
   });
 
-  it('omits the figures of proofs, which a separate page shows', () => {
+  it('omits the figures of proofs', () => {
     const proofs = { ...knots, suite: 'proofs' };
     expect(figuresPage([proofs])).not.to.contain('## proofs');
     expect(proofsPage([proofs, knots]))
@@ -138,7 +138,6 @@ describe('files of bench/figures', () => {
   });
 });
 
-/** @returns a list of the faults of a figures file */
 function shapeErrors(name: string, { suite, limits, runs }: SuiteFigures): string[] {
   const figures = runs.flatMap((each) => each.figures.map((figure) => figure.name));
   const sentences = (text: string) => text.split(/[.?!](?:\s|$)/).filter((part) => part.trim() !== '').length;

@@ -56,7 +56,7 @@ describe('the corpus of the school', () => {
     }
   });
 
-  it('shows that retrieval finds the page of all 11 Portuguese questions, but plain search of only 2', async function () {
+  it('lets retrieval find the pages of all 11 Portuguese questions, and plain search of 2', async function () {
     this.timeout(30_000);
     const source = await testDatabase();
     const part = school.documents.filter(({ language }) => language === 'pt');

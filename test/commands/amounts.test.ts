@@ -73,7 +73,7 @@ describe('the command amounts', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('lists purchases whose stored notice states the amount as a text, but shows no data of the buyer', async () => {
+  it('lists purchases with an amount as text in their notice, without data of the buyer', async () => {
     const shop = await buildShop();
     const body = purchaseNotice(shop, 'paid');
     const id = await takeNotice(shop.connection, body);

@@ -147,7 +147,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('makes the OCR program, if configured, read a test page in each language of the clubs', async () => {
+  it('tests a configured OCR program with a page in each language of the clubs', async () => {
     const ofOcr = async (command: string, env: Record<string, string> = {}) => {
       const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', TEMPORAL_ADDRESS: '127.0.0.1:9', ...env };
       const servers = { S3_ENDPOINT: 'http://127.0.0.1:9', SMTP_URL: 'smtp://127.0.0.1:9' };
@@ -179,7 +179,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('makes the subtitles command, if configured, transcribe a test sound', async () => {
+  it('tests a configured subtitles command with a sound', async () => {
     const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', TEMPORAL_ADDRESS: '127.0.0.1:9' };
     const servers = { S3_ENDPOINT: 'http://127.0.0.1:9', SMTP_URL: 'smtp://127.0.0.1:9' };
     const ofSubtitles = async (command: string, queues = 'subtitles') => {

@@ -189,7 +189,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(stepsOf(open)).to.deep.equal(['b', 'a']);
   });
 
-  it('lets a process that starts a workflow eagerly run its first task, whichever build is current', async () => {
+  it('lets a process run the first task of a workflow that it starts eagerly, on any build', async () => {
     const run = gate();
     expect([await clients.get('b')?.start(run, []), await currentOf()]).to.deep.equal(['here', 'a']);
     await untilSteps(run, 1);
@@ -243,7 +243,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(await rows()).to.deep.include({ build_id: 'a', version: '0.3.0', is_current: true });
   });
 
-  it('waits, in a new namespace, until Temporal’s own worker polls for tasks', async () => {
+  it('waits in a new namespace until Temporal’s own worker polls for tasks', async () => {
     const lines: string[] = [];
     let refusals = 0;
     const young = altered({
@@ -261,7 +261,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(lines.at(-1)).to.equal('Build a is current.');
   });
 
-  it('keeps a version without open runs while its workers poll, because a rollback may need the version', async () => {
+  it('keeps a version without open runs while its workers poll, for a rollback', async () => {
     const lines: string[] = [];
     await promote({ ...depsOf(builds.a, lines), connection: allAre(over.drained) });
     expect(lines).to.deep.equal([

@@ -52,7 +52,7 @@ describe('the columns with sealed values', () => {
     expect(bytes.toSorted()).to.deep.equal(known.toSorted());
   });
 
-  it('have an index on the key id, so that values that an older key sealed can be found', async () => {
+  it('have an index on the key id, to find values of an older key', async () => {
     const rows = await (
       await testDatabase()
     ).query<{ table: string; definition: string }[]>(
@@ -117,7 +117,7 @@ describe('the command reseal', () => {
     expect(lines.join('\n')).to.not.contain('whsec');
   });
 
-  it('still reseals the columns if it cannot read the key for address hashes, and reports that key', async () => {
+  it('still reseals the columns if it cannot read the key for address hashes', async () => {
     const { db } = await testDeps();
     await readVault(db, { masterKey: new Secret(randomBytes(32)), formerMasterKeys: [] });
     await buildSealedValues(createVault(before));

@@ -77,7 +77,7 @@ describe('worker/setup', function () {
       }),
     }) as Parameters<typeof setUp>[3];
 
-  it('creates the namespace, search attributes and schedules. A second run creates nothing', async () => {
+  it('creates namespace, search attributes and schedules, and nothing in a second run', async () => {
     expect(first).to.deep.equal({
       lines: [
         `The namespace ${namespace} is created. It keeps closed runs for 72 h.`,

@@ -48,7 +48,7 @@ describe('an operation and its success status (docs/reference/http-status-codes.
     });
   }
 
-  it('returns 204 if, and only if, its answer has no body', () => {
+  it('returns 204 exactly if its answer has no body', () => {
     const empty = operations.filter(
       (operation) => successOf(operation) === undefined && operation.successStatus !== 302,
     );
@@ -146,7 +146,7 @@ describe('lists', () => {
   /** A log, which a reader follows (EVT-24). */
   const readByCursor = lists.filter(({ operationId }) => operationId === 'listEvents');
 
-  it('are read by cursor alone, and have no total, if they are a log: listEvents', () => {
+  it('have a cursor, but no pages and no total, if they are a log: listEvents', () => {
     expect(readByCursor).to.have.length(1);
     for (const operation of readByCursor) {
       const names = operation.parameters.map(({ name }) => name);

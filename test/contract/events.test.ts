@@ -42,7 +42,6 @@ function together(schema: unknown): JsonObject[] {
   return [schema, ...[...(target ? [target] : []), ...parts].flatMap(together)];
 }
 
-/** Returns this location and every location inside it. */
 function levelsIn({ path, schemas }: Level): Level[] {
   const inside = new Map<string, JsonObject[]>();
   const add = (name: string, schema: unknown) => inside.set(name, [...(inside.get(name) ?? []), ...together(schema)]);
@@ -81,7 +80,7 @@ describe('the events of the contract', () => {
 
   for (const type of [...eventTypes, 'webhook.test']) {
     describe(type, () => {
-      it('has no level at which its body allows undeclared properties', () => {
+      it('allows no undeclared property at any level of its body', () => {
         expect(
           levelsOf(type)
             .filter(isOpen)

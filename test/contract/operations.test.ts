@@ -19,7 +19,7 @@ describe('the contract', () => {
     );
   });
 
-  it('gives the router each path in its notation, in which a parameter begins with a colon', () => {
+  it('gives the router each path with parameters such as `:clubId`', () => {
     expect(find('POST', '/webhooks/{platform}/{token}')?.koaPath).to.equal('/webhooks/:platform/:token');
     expect(find('POST', '/webhooks/{platform}/{token}')?.pathParameters).to.deep.equal(['platform', 'token']);
   });
@@ -63,7 +63,7 @@ describe('roles of the contract', () => {
 describe('error codes of the contract', () => {
   const table = contractDocument.components.schemas.ErrorCode;
 
-  it('are the same in the table of the contract and in the table of the service', () => {
+  it('are equal in the tables of the contract and of the service', () => {
     const ofContract = Object.fromEntries(Object.entries(table['x-codes']).map(([code, { status }]) => [code, status]));
     expect(ofContract).to.deep.equal(errorStatus);
     expect(table['x-extensible-enum']).to.deep.equal(Object.keys(errorStatus));

@@ -99,7 +99,7 @@ describe('the published contract', () => {
       expect(schema['description'], at).to.match(/accept those that you do not know/);
   });
 
-  it('names, in the events about access, every kind of item that a delivery may open', () => {
+  it('names every kind of item that a delivery opens in the events about access', () => {
     const kind = placesIn(webhooks, 'webhooks').find(({ at }) => at === 'EventOpening/kind');
     expect(kind?.schema['x-extensible-enum']).to.deep.equal(['course', 'agent', 'repository', 'space']);
   });
@@ -108,7 +108,7 @@ describe('the published contract', () => {
     for (const { at, schema } of requests) expect(schema, at).not.to.have.any.keys('x-extensible-enum', 'x-extensible');
   });
 
-  it('provides checks by which tests find undeclared fields and unknown values in answers', () => {
+  it('provides checks that find undeclared fields and unknown values in answers', () => {
     const member = operations.find(({ operationId }) => operationId === 'inviteMember');
     if (!member) throw new Error('The contract has no inviteMember');
     const { response } = compileValidators(member);

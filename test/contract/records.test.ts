@@ -125,7 +125,6 @@ const registrationTypes =
     ' ',
   );
 
-/** Returns the type of a schema in the notation of REC-4. */
 function typeWord(schema: SchemaObject): string {
   const { $ref: reference, enum: values, items, format, type = '' } = schema;
   if (typeof reference === 'string') return reference.slice(reference.lastIndexOf('/') + 1);
@@ -140,7 +139,6 @@ function typeWord(schema: SchemaObject): string {
   return words[format ?? ''] ?? (type === 'integer' ? 'int' : type);
 }
 
-/** Returns the fields of a record in the notation of this file's tables. */
 function fieldsOf({ properties, required }: SchemaObject): string[] {
   if (!isObject(properties)) return [];
   const present: readonly unknown[] = Array.isArray(required) ? required : [];

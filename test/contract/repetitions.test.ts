@@ -47,14 +47,14 @@ describe('repeated requests in the contract', () => {
     expect(named(undefined)).to.have.length(everyOperation.length - takesKey.length);
   });
 
-  it('are a mistake in the contract if another operation has x-idempotency', () => {
+  it('are refused in the contract for a read or an operation without a session', () => {
     const read = { operationId: 'getProfile', security: [{ admin: [] }], 'x-idempotency': 'own' } as never;
     expect(() => idempotencyOf('get', read)).to.throw('getProfile takes no Idempotency-Key');
     const withoutSession = { operationId: 'signInStudent', security: [], 'x-idempotency': 'own' } as never;
     expect(() => idempotencyOf('post', withoutSession)).to.throw('signInStudent takes no Idempotency-Key');
   });
 
-  it('have the header in the document exactly if their operation takes it', () => {
+  it('declare the header Idempotency-Key only for operations that accept it', () => {
     const header = { $ref: '#/components/parameters/IdempotencyKey' };
     const operations = everyOperation.map(({ path, method, idempotency }) => ({
       written: contractDocument.paths[path]?.[method] as OperationObject,
@@ -66,7 +66,7 @@ describe('repeated requests in the contract', () => {
     }
   });
 
-  it('have keys by the pattern that the API accepts', async () => {
+  it('declare the pattern of keys that the API accepts', async () => {
     const pattern = new RegExp(keyPattern);
     const accepts = (key: string) => {
       try {
@@ -84,7 +84,7 @@ describe('repeated requests in the contract', () => {
     );
   });
 
-  it('say in the description which fields a repeated answer lacks', () => {
+  it('describe the fields that a repeated answer lacks', () => {
     const { description } = contractDocument.paths['/v1/clubs/{clubId}/courses']?.post ?? {};
     expect(description).to.contain(
       'A repeated answer lacks `preview_url`, `thumbnail_url`, `download_url`, `tracks`, because signed addresses are not kept',
@@ -92,7 +92,7 @@ describe('repeated requests in the contract', () => {
     expect(keeping.filter((one) => signedFieldsOf(answerSchemaOf(one), schemas).length > 0)).to.have.length(28);
   });
 
-  it('keep an answer that tells about a student only for these operations', () => {
+  it('store answers with data of a student only for the listed operations', () => {
     const about = keeping
       .filter((operation) => keptFormOf(operation).isAboutStudent)
       .map(({ operationId }) => operationId);
@@ -166,7 +166,7 @@ describe('addresses in answers', () => {
     expect(found.toSorted()).to.deep.equal(Object.keys(unsigned).toSorted());
   });
 
-  it('never make up a whole answer that is kept', () => {
+  it('are never all of a stored answer', () => {
     for (const operation of keeping) {
       const schema = answerSchemaOf(operation);
       const { bodyToKeep } = keptFormOf(operation);
@@ -190,7 +190,7 @@ describe('addresses in answers', () => {
     return Object.assign({}, Object.fromEntries(properties), ...others) as unknown;
   }
 
-  it('are left out with the nearest optional property if their record requires them', () => {
+  it('are removed with the nearest optional property if their record requires them', () => {
     const track = { language: 'pt-BR', label: 'Português', kind: 'subtitles', url: 'https://signed' };
     const file = { id: '1', title: 'a.mp4', preview_url: 'https://signed', tracks: [track] };
     const answer = { data: { id: '2', files: [file, { id: '3' }] } };
@@ -200,7 +200,7 @@ describe('addresses in answers', () => {
     });
   });
 
-  it('fail the request if the whole answer consists of one', () => {
+  it('cause an error if a required part of the answer contains one', () => {
     const schema = {
       type: 'object',
       required: ['data'],

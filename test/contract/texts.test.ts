@@ -51,7 +51,7 @@ const bodyOf = (operationId: string, body: unknown) => {
 describe('texts of requests', () => {
   it('declare their format by `x-text`', () => expect(unmarkedTexts()).to.deep.equal([]));
 
-  it('have a safe form after the check, even if their schema is referenced', () => {
+  it('are safe after the check, even if their schema is referenced', () => {
     expect(bodyOf('publishLessonComment', { body: 'a <b> c' })).to.deep.equal({ value: { body: 'a < b> c' } });
     expect(bodyOf('createAssignment', { prompt: 'a <b> c', takes_text: true })).to.deep.equal({
       value: { prompt: 'a &lt;b> c', takes_text: true },

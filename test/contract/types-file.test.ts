@@ -11,14 +11,14 @@ describe('the file of generated types', function () {
     types = await typesOf(contractDocument);
   });
 
-  it('contains the successful responses of an operation, and one common response for all errors', () => {
+  it('contains the successful answers of an operation, and one answer for all errors', () => {
     const [, responses] =
       /\n {4}pauseWebhookEndpoint: \{[\s\S]*?\n {8}responses: \{\n([\s\S]*?)\n {8}\};/.exec(types) ?? [];
     const statuses = responses?.match(/^ {12}\w+/gm)?.map((status) => status.trim());
     expect(statuses).to.deep.equal(['200', 'default']);
   });
 
-  it('contains no comments, no properties with the type never and no headers that are not declared', () => {
+  it('contains no comments, no properties of type never and no undeclared headers', () => {
     expect(types).not.to.match(/\/\*|\?: never|headers: \{\s*\[name: string\]/);
   });
 

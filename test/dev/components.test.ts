@@ -47,32 +47,32 @@ describe('dev/components', () => {
       ...options,
     });
 
-  describe('the order of the sources', () => {
-    it('1. uses the path that the component’s variable contains', async () => {
+  describe('the search for a program', () => {
+    it('uses the path in the variable of the component first', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       const own = await executable(path.join(directory, 'mine'));
       expect(await find(component([]), { env: { THING_BINARY: own } })).to.equal(own);
     });
 
-    it('1. reports an error if the file of the variable is missing, even if the PATH has a program', async () => {
+    it('fails if the file of the variable is missing, even if the PATH has a program', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       const message = await problemOf(find(component([]), { env: { THING_BINARY: '/nowhere/thing' } }));
       expect(message).to.equal('THING_BINARY says /nowhere/thing, but there is no executable file.');
     });
 
-    it('2. the PATH', async () => {
+    it('uses a program on the PATH before the cache', async () => {
       await executable(cached());
       const onPath = await executable(path.join(directory, 'bin', 'thing'));
       expect(await find(component([working]))).to.equal(onPath);
     });
 
-    it('2. uses a program on the PATH, but skips a program with an unsuitable version', async () => {
+    it('skips a program on the PATH with an unsuitable version', async () => {
       await executable(cached());
       await executable(path.join(directory, 'bin', 'thing'));
       expect(await find(component([], { flawOf: async () => 'too old' }))).to.equal(cached());
     });
 
-    it('2. uses a later program on the PATH if an earlier program is broken, too old or does not work', async () => {
+    it('uses a later program on the PATH if an earlier program is too old or does not work', async () => {
       const at = (name: string) => path.join(directory, name, 'thing');
       await mkdir(path.dirname(at('linked')));
       await symlink('/there/is/none', at('linked'));
@@ -92,7 +92,7 @@ describe('dev/components', () => {
       ]);
     });
 
-    it('1. searches the PATH for a name in the variable, and reports why a program is refused', async () => {
+    it('searches the PATH for a name in the variable, and says why it refuses a program', async () => {
       const own = await executable(path.join(directory, 'bin', 'mine'));
       const env = { THING_BINARY: 'mine' };
       expect(await find(component([]), { env })).to.equal(own);
@@ -102,7 +102,7 @@ describe('dev/components', () => {
       );
     });
 
-    it('2. checks a program on the PATH only once, however often it is requested', async () => {
+    it('checks a program on the PATH only once', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       let looks = 0;
       const thing = component([], { flawOf: async () => void (looks += 1) });
@@ -111,7 +111,7 @@ describe('dev/components', () => {
       expect(looks).to.equal(1);
     });
 
-    it('3. uses the user’s cache, which has one directory per version', async () => {
+    it('uses the cache of the user, with one directory per version', async () => {
       await executable(cached());
       expect(await find(component([failing('x', 'this source must not be used')]))).to.equal(cached());
       expect(await find(component([working], { version: '1.2.4' }))).to.equal(
@@ -119,7 +119,7 @@ describe('dev/components', () => {
       );
     });
 
-    it('4. tries the sources in order, and caches the first that works', async () => {
+    it('tries the download sources in order, and caches the first that works', async () => {
       const lines: string[] = [];
       const report = (line: string) => void lines.push(line);
       expect(await find(component([failing('a bad place', 'closed'), working]), { report })).to.equal(cached());

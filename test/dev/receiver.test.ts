@@ -77,7 +77,7 @@ describe('dev/receiver and dev/certificates', () => {
     expect(receiver.requests.map((request) => isSignedWith(secret, request))).to.deep.equal([true, false]);
   });
 
-  it('creates a certificate that is valid only with its authority, for its hosts and until its expiry', async () => {
+  it('creates a certificate that is valid for its authority, hosts and time', async () => {
     expect(await (await start()).post('x')).to.equal(200);
     expect(await (await start()).post('x', { ca: (await makeAuthority()).certificate })).to.match(
       /CERT|SIGNATURE|VERIFY/,
@@ -86,7 +86,7 @@ describe('dev/receiver and dev/certificates', () => {
     expect(await (await start(undefined, ['127.0.0.1'], { expired: true })).post('x')).to.equal('CERT_HAS_EXPIRED');
   });
 
-  it('reuses a stored certificate authority, whose key only the owner can read', async () => {
+  it('reuses a stored certificate authority, and lets only the owner read its key', async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'authority-'));
     try {
       const first = await authorityIn(directory);

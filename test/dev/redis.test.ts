@@ -28,7 +28,6 @@ describe('dev/components/redis', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** Creates an archive of source code that contains only this Makefile. @returns a source of the component that compiles the archive */
   const sourceOf = async (name: string, makefile: string) => {
     await mkdir(path.join(directory, name));
     await writeFile(path.join(directory, name, 'Makefile'), makefile);

@@ -8,7 +8,6 @@ const variables = variablesIn(declarations);
 const names = variables.map(({ name }) => name);
 const ofSecrets = variables.flatMap(({ name, isSecret }) => (isSecret ? [fileOf(name)] : []));
 
-/** Returns the names of all variables that a process reads. */
 function variablesRead(): string[] {
   const readVariables = new Set<string>();
   const env = new Proxy<Record<string, string>>({}, { get: (_, name) => void readVariables.add(String(name)) });
@@ -54,7 +53,7 @@ describe('docs/reference/configuration.md', () => {
     ]);
   });
 
-  it('names the allowed values of a variable in the same words as the error message of the configuration', () => {
+  it('names the allowed values of a variable like the error messages of the configuration', () => {
     const choices = variables.filter(({ kind }) => kind.startsWith('one of '));
     expect(choices.map(({ name }) => name)).to.include.members(['LOG_LEVEL', 'NEW_CLUB_PLAN', 'AGENT_DEFAULT_MODEL']);
     const env = Object.fromEntries(choices.map(({ name }) => [name, 'another']));

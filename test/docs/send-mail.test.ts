@@ -15,7 +15,7 @@ const examples = examplesOf(page);
 const noticeToken = 'the-token-of-the-operator';
 
 describe('docs/how-to/send-mail.md', () => {
-  /** The published items of the club. */
+  /** The DNS records that the club has published. */
   const zone = new Map<string, string>();
   let names: NameServer;
   let served: ServedApp;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 import { answersOf, contexts } from '../../domain/contexts.ts';
 
-/** Folders of use cases that span several contexts. These folders call the contexts and have no entry in the list. */
+/** These folders call several contexts, and have no entry in the list. */
 const spanning = ['students'];
 
 describe('domain/contexts.ts', () => {

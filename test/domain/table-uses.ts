@@ -1,4 +1,4 @@
-/** Finds the tables that each context reads and writes, from the SQL texts and the entities in the context's folder of domain/. */
+/** Finds the tables that each context reads and writes. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
@@ -9,16 +9,15 @@ export interface TableUse {
   access: 'reads' | 'writes';
 }
 
-/** A table of entities/, with its entity and the context that owns the rows. */
 export interface Table {
   owner: string;
   entity: string;
 }
 
-/** Folders of entities/ that belong to no context: the engine and the infrastructure, which all contexts use. */
+/** The engine and the infrastructure, which belong to no context. */
 export const platformFolders: readonly string[] = ['facts', 'keys', 'limits'];
 
-/** @returns the tables that the entities declare, by name */
+/** The tables that the entities declare, by name. */
 export function declaredTables(): ReadonlyMap<string, Table> {
   const tables = globSync('entities/*/*.ts', { cwd: projectDirectory }).flatMap((file) => {
     const owner = file.split('/')[1] ?? '';
@@ -39,13 +38,13 @@ export function usesInDomain(tables: ReadonlyMap<string, Table>): TableUse[] {
 
 const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
 
-/** @returns the uses in one file; a table may occur more than once */
+/** A table may occur more than once. */
 export function usesIn(source: string, tables: ReadonlyMap<string, Table>): Omit<TableUse, 'context'>[] {
   const text = source.replaceAll(/\/\*[^]*?\*\/|(?<=^|\s)\/\/.*/g, '');
   return [...inStatements(text), ...byEntities(text, tables)].filter(({ table }) => tables.has(table));
 }
 
-/** Matches a table after a keyword, and more tables after commas. `from: '…'` names the table that a search reads. */
+/** `from: '…'` names the table that a search reads. */
 const named =
   /\b(INSERT INTO|(?<!FOR |KEY )UPDATE|DELETE FROM|FROM|JOIN|USING|from: ')\s*(?:ONLY\s+)?([a-z_]+)((?:\s+(?:AS\s+)?[a-z_]+)?(?:\s*,\s*[a-z_]+(?:\s+(?:AS\s+)?[a-z_]+)?)*)/g;
 
@@ -59,7 +58,7 @@ function inStatements(text: string): Omit<TableUse, 'context'>[] {
   });
 }
 
-/** Matches the beginning of a call that changes rows of the entity whose name follows. */
+/** Calls that change rows. The entity's name follows. */
 const changing = /\b(?:insert|update|upsert|save|delete|remove|increment|decrement|defineLease|holdLease)\((?:\w+, )?$/;
 
 function byEntities(text: string, tables: ReadonlyMap<string, Table>): Omit<TableUse, 'context'>[] {

@@ -1,12 +1,11 @@
-/** Tests that a person has named each constraint in new migrations. Operators read these names in errors of Postgres. */
+/** Tests that a person has named each constraint in new migrations. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
-/** The last migration whose constraints have names that TypeORM derived by a hash, such as `PK_6a6ac0efdf2d2e09bef23e5c2d8`. */
+/** TypeORM derived the names of this and earlier migrations by a hash, such as `PK_6a6ac0efdf2d2e09bef23e5c2d8`. */
 const lastWithHashes = 1_795_765_000_100;
 const directory = new URL('../../entities/migrations/', import.meta.url);
 
-/** @returns the names in the text that TypeORM derived for constraints by a hash */
 const hashes = (text: string) => text.match(/\b[A-Z]+_[0-9a-f]{20,}\b/g) ?? [];
 
 describe('the constraints of new migrations', () => {
@@ -21,7 +20,7 @@ describe('the constraints of new migrations', () => {
     ).to.deep.equal([]);
   });
 
-  it('are found if they contain a name that TypeORM derived', () => {
+  it('are found by a name that TypeORM derived', () => {
     const statement = 'CREATE TABLE "tags" ("id" uuid, CONSTRAINT "PK_6a6ac0efdf2d2e09bef23e5c2d8" PRIMARY KEY ("id"))';
     expect(hashes(statement)).to.deep.equal(['PK_6a6ac0efdf2d2e09bef23e5c2d8']);
     expect(hashes(statement.replace('PK_6a6ac0efdf2d2e09bef23e5c2d8', 'tags_pkey'))).to.deep.equal([]);

@@ -18,7 +18,7 @@ import { Database } from '../../platform/infra/postgres/database.ts';
 import { createLogger } from '../../platform/infra/process.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 
-/** The bytes that a Postgres server sends if it is killed just after it has accepted a connection. */
+/** Postgres is killed just after it accepted a connection. */
 const welcomeAndFarewell = Buffer.concat([
   message('R', Buffer.alloc(4)), // AuthenticationOk
   message('Z', Buffer.from('I')), // ReadyForQuery
@@ -26,7 +26,7 @@ const welcomeAndFarewell = Buffer.concat([
 ]);
 
 describe('a connection to Postgres', () => {
-  it('fails if the server ends while the connection opens, and the process of the service continues', async () => {
+  it('fails if the server ends while the connection opens', async () => {
     const server = net.createServer((socket) => {
       socket.on('error', () => socket.destroy());
       socket.once('data', () => socket.end(welcomeAndFarewell));
@@ -46,7 +46,7 @@ describe('a connection to Postgres', () => {
     server.close();
   });
 
-  it('is refused to a query that has waited for the connection longer than the limit', async () => {
+  it('is refused to a query that has waited longer than the limit', async () => {
     const { url } = readConfig((await testStack()).environment).database;
     expect(createDataSource({ url, poolSize: 1, connectWithinMs: 100 }, 'club-test').options).to.include({
       connectTimeoutMS: 100,
@@ -73,7 +73,7 @@ describe('a connection to Postgres', () => {
     });
     afterEach(() => source.destroy());
 
-    /** Takes this number of connections. @returns a function that releases the connections */
+    /** Returns a function that releases the connections. */
     async function hold(count: number): Promise<() => Promise<unknown>> {
       const runners = Array.from({ length: count }, () => source.createQueryRunner());
       await Promise.all(runners.map((runner) => runner.connect()));
@@ -82,7 +82,7 @@ describe('a connection to Postgres', () => {
     const ask = () => source.query('SELECT 1 AS one');
     const answered = [{ one: 1 }];
 
-    it('serves only the recording of results if it is reserved for records (ENG-18)', async () => {
+    it('serves only records of results if it is reserved for them (ENG-18)', async () => {
       const release = await hold(3);
       let isServed = false;
       const more = ask().then(() => (isServed = true));
@@ -92,7 +92,7 @@ describe('a connection to Postgres', () => {
       expect(await more).to.equal(true);
     });
 
-    it('is refused to a club whose requests and steps already use half of all connections (ENG-17)', async () => {
+    it('is refused to a club that already uses half of all connections (ENG-17)', async () => {
       const [club, other] = [newId(), newId()];
       const step = async (fairnessKey: string) =>
         stepsForClubs({ info: { priority: { fairnessKey } } }).inbound?.execute?.({} as never, ask);
@@ -108,7 +108,7 @@ describe('a connection to Postgres', () => {
       expect(served).to.equal(2);
     });
 
-    it('can be used to record a fault, even if the club of the step has used its share (ENG-16, ENG-17)', async () => {
+    it('can record a fault even if the club has used its share (ENG-16, ENG-17)', async () => {
       const [clubId, subject] = [newId(), newId()];
       const info = { workflowType: 'webhookDelivery', priority: { fairnessKey: clubId } };
       const database = new Database(source, { notify() {} });
@@ -124,8 +124,7 @@ describe('a connection to Postgres', () => {
       await release();
     });
 
-    describe('serves work for all clubs, even if the club that starts the work has used its share (ENG-17)', () => {
-      /** @param query a query to Postgres @returns a function that starts the shared work */
+    describe('serves work for all clubs even if one club has used its share (ENG-17)', () => {
       type Shared = (query: () => Promise<unknown>, onError: (error: unknown) => void) => () => void;
       const shared: Record<string, Shared> = {
         'the NOTIFY to relays': (query, onError) => createNotifier({ query } as unknown as DataSource, onError).notify,
@@ -164,10 +163,7 @@ describe('a connection to Postgres', () => {
   });
 });
 
-/**
- * Returns a message in the protocol of Postgres. The message consists of a letter, a length and the content. The length includes its own
- * four bytes.
- */
+/** A letter, a length and the content. The length includes its own four bytes. */
 function message(letter: string, content: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(length.length + content.length);

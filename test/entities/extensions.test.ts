@@ -25,7 +25,7 @@ describe('a Postgres extension that the schema needs', () => {
     }
   };
 
-  it('is named with a remedy in the error if the server does not have the extension', async () => {
+  it('is named in an error with a remedy if the server lacks it', async () => {
     const message = await refusalOf('pg_absent');
     expect(message).to.match(
       /^The schema needs the extension pg_absent of Postgres\. Install it on the database server/,
@@ -33,7 +33,7 @@ describe('a Postgres extension that the schema needs', () => {
     expect(message).to.contain('extension "pg_absent" is not available');
   });
 
-  it('causes an error with a remedy if the role may not create it, but no error once it exists', async () => {
+  it('causes an error with a remedy if the role may not create it', async () => {
     const role = `limited_${newId().replaceAll('-', '')}`;
     await source.query(`CREATE ROLE ${role}`);
     expect(await refusalOf('pg_trgm', role)).to.match(/CREATE EXTENSION pg_trgm in this database.*permission denied/s);

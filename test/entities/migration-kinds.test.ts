@@ -1,5 +1,4 @@
-/** Tests that each migration only expands the schema, or states the version that it needs. During an upgrade, version N runs beside
- * version N−1 (docs/how-to/upgrade.md). */
+/** Tests that each migration only expands the schema, or states the version that it needs. */
 import { expect } from 'chai';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isContraction } from '../../entities/contraction.ts';
@@ -8,11 +7,10 @@ import { Secret } from '../../platform/core/secret.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { noticed } from './migration-kinds.ts';
 
-/** The last migration that needs no check, because at its time each deployment stopped the service. */
+/** At the time of this migration and earlier ones, each deployment stopped the service, so they need no check. */
 const last = 'WebhookPartitions1795700000000';
 const timeOf = (name: string) => Number(/\d{13}$/.exec(name)?.[0]);
 
-/** Returns a migration with these statements. */
 const of = (text: string, transaction?: false): MigrationInterface & { transaction?: boolean } => ({
   ...(transaction === false && { transaction }),
   up: (queryRunner: QueryRunner) => queryRunner.query(text) as Promise<void>,
@@ -54,7 +52,7 @@ describe('migrations', () => {
     expect(await noticed(of(anew, false))).to.deep.equal([]);
   });
 
-  it('are not harmless if they remove or rename something, rewrite a table or hold a lock', async () => {
+  it('are not harmless if they remove, rename, rewrite a table or hold a lock', async () => {
     const unknown = 'it is not known to be harmless';
     const cases = [
       ['DROP TABLE "a"', unknown],

@@ -1,10 +1,7 @@
-/** Finds the statements of a migration that would disturb processes of the previous version, which run at the same time. */
+/** Finds the statements of a migration that would disturb processes of the previous version. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * @returns the statements of a migration that would disturb older processes, each with the reason. The list is empty if the migration only
- * expands the schema.
- */
+/** Each with the reason. Empty if the migration only expands the schema. */
 export async function noticed(migration: MigrationInterface & { transaction?: boolean }): Promise<string[]> {
   const statements: string[] = [];
   const recorder = {
@@ -15,13 +12,13 @@ export async function noticed(migration: MigrationInterface & { transaction?: bo
   };
   await migration.up(recorder as unknown as QueryRunner);
   const created = new Set<string>();
-  /** Indexes that the migration drops and creates again, because an interrupted run may have left them incomplete. */
+  /** An interrupted run may have left these indexes incomplete, so the migration drops and creates them again. */
   const indexes = statements.map((statement) => nameIn(statement, /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\S+)/i));
   const isMadeAnew = (statement: string) => {
     const index = nameIn(statement, /^DROP INDEX CONCURRENTLY IF EXISTS (\S+)$/i);
     return index !== undefined && indexes.includes(index);
   };
-  /** CHECK constraints that the migration replaces under the same name. The new constraint must allow all that the old one allowed. */
+  /** The migration replaces these CHECK constraints. The new constraint must allow all that the old one allowed. */
   const checks = statements.map((statement) =>
     nameIn(statement, /^ALTER TABLE \S+ ADD CONSTRAINT (\S+) CHECK .* NOT VALID$/i),
   );
@@ -40,7 +37,7 @@ export async function noticed(migration: MigrationInterface & { transaction?: bo
   });
 }
 
-/** Splits a text into statements without comments and with single blanks. A function body remains inside its statement. */
+/** Without comments and with single blanks. A function body remains inside its statement. */
 function split(text: string): string[] {
   const bodies: string[] = [];
   return text
@@ -54,7 +51,7 @@ function split(text: string): string[] {
 const nameIn = (statement: string, pattern: RegExp): string | undefined =>
   pattern.exec(statement)?.[1]?.replaceAll('"', '').replace(/\($/, '').toLowerCase();
 
-/** Statements that never disturb older processes, for any table. */
+/** For any table. */
 const harmless = [
   /^CREATE (UNLOGGED )?TABLE /i,
   /^CREATE (OR REPLACE )?(FUNCTION|TRIGGER|VIEW) /i,
@@ -67,7 +64,7 @@ const harmless = [
   /^ALTER INDEX \S+ ATTACH PARTITION /i,
 ];
 
-/** Parts of ALTER TABLE that block no other transaction. */
+/** These parts of ALTER TABLE block no other transaction. */
 const harmlessAlterations = [
   /^ALTER (COLUMN )?\S+ (SET DEFAULT|DROP NOT NULL|SET STATISTICS|SET COMPRESSION|SET STORAGE) ?/i,
   /^ADD CONSTRAINT .* NOT VALID$/i,
@@ -80,7 +77,7 @@ const volatileDefault =
   /\b(random|gen_random_uuid|uuidv7|clock_timestamp|nextval|timeofday)\b|\b(big)?serial\b|GENERATED /i;
 
 function reasonAgainst(statement: string, created: ReadonlySet<string>, isAlone: boolean): string | undefined {
-  // This index has no entries. Indexes of the partitions are built alone, and attached to it.
+  // This index has no entries. The indexes of the partitions are built separately.
   if (/^CREATE INDEX IF NOT EXISTS \S+ ON ONLY /i.test(statement)) return undefined;
   if (/^CREATE (UNIQUE )?INDEX /i.test(statement)) {
     const table = nameIn(statement, / ON (?:ONLY )?(\S+)/i) ?? '';
@@ -97,7 +94,6 @@ function reasonAgainst(statement: string, created: ReadonlySet<string>, isAlone:
   return harmless.some((pattern) => pattern.test(statement)) ? undefined : 'it is not known to be harmless';
 }
 
-/** Returns the parts of an ALTER TABLE statement. Commas outside of brackets separate them. */
 function alterations(what: string): string[] {
   const parts: string[] = [''];
   let depth = 0;

@@ -5,7 +5,7 @@ import { migrate } from '../../commands/migrate.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { scratchDatabase } from '../toolkit/stack/database.ts';
 
-/** A migration that needs an exclusive lock on the table for a moment, like most migrations that only add columns. */
+/** Needs an exclusive lock for a moment, like most migrations that only add columns. */
 class AddsPlace1799000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query('ALTER TABLE clubs ADD place integer');
@@ -34,14 +34,14 @@ describe('a migration of a table that another transaction reads for a long time'
     return rows.length > 0;
   };
 
-  it('blocks other transactions only for its own short lock timeout, and completes later', async () => {
+  it('blocks other transactions only for its own short lock timeout', async () => {
     const reader = source.createQueryRunner();
     await reader.query('BEGIN');
     await reader.query('SELECT FROM clubs');
     const migrated = migrate(patient);
     try {
       while (!(await waiting()));
-      // This query waits for the lock of the migration. A session of the service would stop waiting after 5 s.
+      // This query waits for the migration's lock. A session of the service would wait at most 5 s.
       expect(await source.query('SELECT count(*)::int AS count FROM clubs')).to.deep.equal([{ count: 0 }]);
       const columns = await source.query<unknown[]>(
         `SELECT 1 FROM information_schema.columns WHERE table_name = 'clubs' AND column_name = 'place'`,

@@ -7,7 +7,7 @@ import { migrate } from '../../commands/migrate.ts';
 import { missingInSchema } from '../toolkit/assert/schema.ts';
 import { scratchDatabase } from '../toolkit/stack/database.ts';
 
-describe('entities/migrations', () => {
+describe('the migrations', () => {
   let source: DataSource;
   before('an empty database', async () => {
     source = await scratchDatabase();
@@ -30,7 +30,7 @@ describe('entities/migrations', () => {
     expect(registered).to.have.members(files.map(timeOf));
   });
 
-  it('produce exactly the schema of the entities from an empty database', async () => {
+  it('produce the schema of the entities in an empty database', async () => {
     expect(await migrate(source)).to.have.length(source.migrations.length);
     expect(await missingInSchema(source)).to.deep.equal([]);
     expect(await tables()).to.deep.equal(source.entityMetadatas.map(({ tableName }) => tableName).toSorted());

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { projectDirectory, typescriptArguments } from '../../dev/project.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-describe('platform/load', () => {
+describe('the import platform/load', () => {
   it('is the first import in every script of package.json that runs TypeScript', () => {
     const { scripts } = JSON.parse(readFileSync(path.join(projectDirectory, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
@@ -27,7 +27,7 @@ describe('platform/load', () => {
   };
   const program = ['--eval', 'process.stdout.write("runs")'];
 
-  it('ends a program under an older Node, and names the required version', async () => {
+  it('ends a program under an older Node', async () => {
     await eachCase(['20.20.2', '22.23.3', '24.1.0'], (version) =>
       expect(run(version, program)).to.deep.equal({
         status: 1,

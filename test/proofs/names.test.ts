@@ -4,7 +4,6 @@ import { expect } from 'chai';
 import { projectDirectory } from '../../dev/project.ts';
 import { proofs, proofTable } from './names.ts';
 
-/** The names in the table of suites of a proof's script. */
 function namesIn(script: string): string[] {
   const text = readFileSync(path.join(projectDirectory, script), 'utf8');
   return [...text.matchAll(/^ {2}(\w+): (?:\w+Faults|verify\w+),$/gm)].map(([, name = '']) => name);

@@ -1,7 +1,6 @@
 /** The proofs that `npm run prove` runs: one row for each. */
 
 interface Proof {
-  /** The file of the proof, relative to the project directory. */
   script: string;
   /** The names of the parts of the proof; empty if it has none. */
   parts: readonly string[];
@@ -66,7 +65,6 @@ export const proofs: Readonly<Record<string, Proof>> = {
   },
 };
 
-/** @returns the table that `npm run prove` prints without a name */
 export function proofTable(): string {
   const rows = Object.entries(proofs).map(([name, { parts, takes, shows }]) => [
     `npm run prove -- ${name}${parts.length > 0 ? ' PART' : ''}`,

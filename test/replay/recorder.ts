@@ -154,7 +154,6 @@ export const nothingInjected = (): Recorder['injected'] => ({
   resolveText: async () => [],
 });
 
-/** The real activities of each task queue. */
 export async function activitiesOf(
   { delivering, injected }: { delivering: Pick<Delivering, 'deps'> } & Pick<Recorder, 'injected'>,
   relay: Pick<RelayHere, 'carryingAfterEach'>,

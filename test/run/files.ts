@@ -5,7 +5,6 @@ import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 import type { Durations } from './timings.ts';
 
-/** Returns every test file, as a path from the project's directory. */
 export function testFiles(): string[] {
   return fs.globSync('test/**/*.test.ts', { cwd: projectDirectory }).toSorted();
 }

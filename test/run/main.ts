@@ -74,7 +74,7 @@ if (first === undefined) {
   process.exitCode = Math.min(first.failed, 255);
 }
 
-/** @returns the exit code 0 @throws Problem with the name of each file that exceeded its budget */
+/** @throws Problem with the name of each file that exceeded its budget */
 function checkBudgets(): number {
   const measured = readTimings();
   const over = overBudget(measured, committedDurations());

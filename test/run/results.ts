@@ -18,7 +18,6 @@ interface Flake {
   readonly cause: string;
 }
 
-/** Adds up the results of two runs. */
 export function mergedResults(one: Results, other: Results): Results {
   return {
     passed: one.passed + other.passed,
@@ -50,7 +49,6 @@ export function flakeReport(flaky: Results['failures'], known: readonly Flake[])
 
 const unknownFlake = 'not in test/flakes.json yet: find the cause and mend it, or write it down there';
 
-/** Returns the last line of the output of a run. */
 export function closingLine({ passed, failed, skipped }: Results): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }

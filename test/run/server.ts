@@ -20,11 +20,9 @@ import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../commands/migrate.ts';
 import { writeWorkflowBundle } from '../../worker/temporal/workflow-bundle.ts';
 
-/** The answer of the run server to a test process that requests its part of the stack. */
 export interface Share {
   /** The environment for readConfig(). The database and the namespace are only for this process, and all servers are shared. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The directory of the stack, with its certificate authority. */
   readonly directory: string;
 }
 
@@ -41,7 +39,6 @@ const directoryPrefix = 'club-learning-test-';
 const connectWithinMs = 15_000;
 
 /**
- * @param jobs the number of test processes
  * @param env the environment. Its DATABASE_URL, if any, replaces the Postgres of the stack. The test databases in that Postgres are dropped
  * at the end
  */

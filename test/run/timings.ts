@@ -15,7 +15,6 @@ export function committedDurations(): Durations {
   return JSON.parse(readFileSync(durationsFile, 'utf8')) as Durations;
 }
 
-/** Returns the durations of the last run. */
 export function readTimings(): Durations {
   const lines = readFileSync(timingsFile, 'utf8').split('\n').filter(Boolean);
   const measured = lines.map((line) => JSON.parse(line) as { file: string; ms: number });

@@ -27,7 +27,6 @@ describe('ask() of the SDK', function () {
   const askOverLine = (options: AskOptions = {}, id?: string) =>
     ask(createClient({ baseUrl: line.base, token: classroom.student.token }), question(id), options);
 
-  /** @param react what happens after an event @returns the events, and the text of the pieces */
   async function follow(
     events: AsyncIterable<AgentStreamEvent>,
     react: (event: AgentStreamEvent, text: string) => Promise<void>,
@@ -63,7 +62,7 @@ describe('ask() of the SDK', function () {
     expect(methods()).to.deep.equal(['POST']);
   });
 
-  it('continues after the last piece when the connection is cut, also after characters of two units', async () => {
+  it('continues after the last piece if the connection is cut, even after emoji', async () => {
     let answerId = '';
     const { names, text, last } = await follow(askOverLine(), async (event, received) => {
       if (event.event === 'accepted') {
@@ -84,7 +83,7 @@ describe('ask() of the SDK', function () {
     expect(line.requests.map((request) => /from=(\d+)/.exec(request)?.[1])).to.deep.equal([undefined, '3', '8']);
   });
 
-  it('asks once if the answer to the question is lost, and follows the first question', async () => {
+  it('asks only once if the answer to the question is lost', async () => {
     line.loseNextAnswer();
     const following = follow(askOverLine(), () => Promise.resolve());
     const source = await testDatabase();
@@ -119,7 +118,7 @@ describe('ask() of the SDK', function () {
     expect(methods()).to.deep.equal(['POST', 'POST']);
   });
 
-  it('does not repeat a question that is refused for a moment', async () => {
+  it('does not repeat a question that is refused temporarily', async () => {
     const server = await startScriptedServer(() => ({
       status: 503,
       headers: { 'retry-after': '0' },
@@ -136,7 +135,7 @@ describe('ask() of the SDK', function () {
     }
   });
 
-  it('gives up after some connections that bring nothing', async () => {
+  it('gives up after several connections without an event', async () => {
     line.stop();
     const failure: unknown = await askOverLine({ maxCuts: 2 })
       .next()
@@ -144,7 +143,7 @@ describe('ask() of the SDK', function () {
     expect(failure).to.be.instanceOf(TypeError);
   });
 
-  it('throws the reason of the signal', async () => {
+  it('throws the reason of an aborted signal', async () => {
     const controller = new AbortController();
     const reason = new Error('The student left.');
     const failure: unknown = await follow(askOverLine({ signal: controller.signal }), async (event) => {

@@ -41,7 +41,7 @@ describe('errors of the SDK', () => {
     expect(error.requestId).to.be.a('string');
   });
 
-  it('have no code if something else than the service answered', async () => {
+  it('have no code if another server answered', async () => {
     const html = { status: 404, headers: { 'content-type': 'text/html' }, body: '<h1>Nothing here</h1>' };
     const server = await startScriptedServer(() => html);
     try {

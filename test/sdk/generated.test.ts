@@ -17,7 +17,7 @@ const withSchemas = (schemas: Record<string, JsonObject>): ContractDocument => {
 const growing = (...values: string[]): JsonObject => ({ type: 'string', 'x-extensible-enum': values });
 
 describe('the generated part of the SDK', () => {
-  it('has a type with constants for every enumeration that may grow, by the names of schema and field', () => {
+  it('has a type with constants for every enumeration that may grow', () => {
     const { document, open } = sdkDocument(
       withSchemas({ Knot: { type: 'object', properties: { how_tight: growing('slack', 'tight') } } }),
     );
@@ -34,7 +34,7 @@ describe('the generated part of the SDK', () => {
       expect(Object.values(exported[name] as object), name).to.deep.equal(values);
   });
 
-  it('is not generated from a schema whose name is no name of a type', () => {
+  it('is not generated if the name of a schema cannot be the name of a type', () => {
     expect(() => sdkDocument(withSchemas({ 'Points-2': { type: 'integer' } }))).to.throw(
       'The schema Points-2 is no name of a type',
     );

@@ -6,7 +6,7 @@ import { buildClub } from '../toolkit/builders/clubs.ts';
 import { testApi } from '../toolkit/drive/api.ts';
 import { startHttpLine, type HttpLine } from '../toolkit/fakes/http-line.ts';
 
-describe('a POST of the SDK whose answer is lost', () => {
+describe('a POST of the SDK with a lost answer', () => {
   let line: HttpLine;
   beforeEach(async () => {
     line = await startHttpLine((await testApi()).port);
@@ -20,7 +20,7 @@ describe('a POST of the SDK whose answer is lost', () => {
   };
   const body = { name: 'Ada', email: 'ada@example.com' };
 
-  it('has one effect, and resolves to its first answer', async () => {
+  it('has one effect, and returns the first answer', async () => {
     const { path, client } = await open();
     line.loseNextAnswer();
     const { data, response } = await client.createStudent({ path, body }, { envelope: true });

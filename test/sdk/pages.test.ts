@@ -12,8 +12,8 @@ const collect = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
   return collected;
 };
 
-describe('lists of the SDK', () => {
-  describe('over the real API', () => {
+describe('iteration over a list with the SDK', () => {
+  describe('from the real API', () => {
     let client: ClubLearningClient;
     let clubId: string;
     let ids: string[];
@@ -31,7 +31,7 @@ describe('lists of the SDK', () => {
       expect(students.map(({ id }) => id)).to.deep.equal(ids);
     });
 
-    it('yields pages, and keeps the filters on each', async () => {
+    it('yields pages, and sends the filters with each request', async () => {
       const query = { page_size: 2, verified: true };
       const pages = await collect(pagesOf(client.listStudents, { path: { clubId }, query }));
       expect(pages.map(({ data }) => data.length)).to.deep.equal([2, 2, 1]);
@@ -47,7 +47,7 @@ describe('lists of the SDK', () => {
     });
   });
 
-  describe('over a server that gives cursors', () => {
+  describe('from a server with cursors', () => {
     let server: ScriptedServer;
     let client: ClubLearningClient;
     const cursors: Readonly<Record<string, string | undefined>> = { '': 'c2', c2: 'c3', c3: undefined, loop: 'loop' };
@@ -88,7 +88,7 @@ describe('lists of the SDK', () => {
       expect(server.requests).to.have.length(2);
     });
 
-    it('throws if the list does not advance', async () => {
+    it('throws if two pages have one cursor', async () => {
       const query: { q: string; cursor: string } = { q: 'knot', cursor: 'loop' };
       const failure = await collect(itemsOf(client.listStudents, { ...args, query })).catch(String);
       expect(failure).to.equal('Error: The list did not advance: two pages have the same cursor.');

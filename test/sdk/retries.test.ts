@@ -66,7 +66,7 @@ describe('retries of the SDK', () => {
     expect(server.requests.map(({ headers }) => headers['idempotency-key'])).to.deep.equal(Array(3).fill('order-17'));
   });
 
-  it('gives each POST that accepts a key its own key, and all its tries the same key', async () => {
+  it('sends a new key with each POST, and one key with all its tries', async () => {
     const client = await clientOf([busy, student, busy, student]);
     for (const name of ['Ada', 'Ben']) await client.createStudent({ path: club, body: { name, email: 'a@b.c' } });
     const [first, second, third, fourth] = server.requests.map(({ headers }) => headers['idempotency-key']);
@@ -75,7 +75,7 @@ describe('retries of the SDK', () => {
     expect(third).not.to.equal(first);
   });
 
-  it('gives no key to operations that do not accept one, and none if the caller refuses it', async () => {
+  it('sends no key if the operation or the caller does not want one', async () => {
     const client = await clientOf([student]);
     const body = { email: 'ada@example.com', password: 'x', club_id: 'a' };
     await client.signInStudent({ body });
@@ -96,7 +96,7 @@ describe('retries of the SDK', () => {
     expect(server.requests).to.have.length(1);
   });
 
-  it('waits as long as Retry-After says, and not much longer', async () => {
+  it('waits as long as Retry-After says', async () => {
     const limited = { status: 429, headers: { 'retry-after': '1' }, body: { error: { code: 'rate_limited' } } };
     const client = await clientOf([limited, student]);
     await client.getStudent({ path });
@@ -104,7 +104,7 @@ describe('retries of the SDK', () => {
     expect((second?.receivedAt ?? 0) - (first?.receivedAt ?? 0)).to.be.within(1_000, 3_000);
   });
 
-  it('does not wait for a Retry-After beyond its bound', async () => {
+  it('gives up if Retry-After is above its limit', async () => {
     const limited = { status: 429, headers: { 'retry-after': '61' }, body: { error: { code: 'rate_limited' } } };
     const client = await clientOf([limited]);
     const error = (await failureOf(client.getStudent({ path }))) as { headers: Headers };
@@ -124,7 +124,7 @@ describe('retries of the SDK', () => {
     expect(await failureOf(client.getStudent({ path }))).to.be.instanceOf(TimeoutError);
   });
 
-  it('throws the reason of the signal, and sends nothing more', async () => {
+  it('throws the reason of an aborted signal, and sends nothing more', async () => {
     const client = await clientOf([busy]);
     const reason = new Error('The user left.');
     const call = client.getStudent({ path }, { signal: AbortSignal.any([abortedAfter(100, reason)]) });

@@ -57,7 +57,7 @@ describe('the types of the SDK', () => {
     if (isRefusal(error, 'not_found')) holds<Equal<typeof error.code, 'not_found'>>(true);
   });
 
-  it('tell the data of a webhook by its type', () => {
+  it('derive the data of a webhook from its type', () => {
     const nameOf = (event: WebhookEvent): string | undefined => {
       // @ts-expect-error other events have no student
       const early: object | undefined = event.data.student;

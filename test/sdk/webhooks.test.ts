@@ -21,7 +21,7 @@ describe('webhooks.verify() of the SDK', () => {
     ...signatureHeaders({ eventId: event.id, body, secrets: [...secrets], at }),
   });
 
-  it('returns the event of a signed request, from bytes and from text, with headers of either kind', () => {
+  it('accepts a signed body as bytes or text, with both kinds of headers', () => {
     const headers = sign();
     for (const raw of [body, Buffer.from(body), new TextEncoder().encode(body)])
       for (const head of [headers, new Headers(headers), { ...headers, accept: ['a', 'b'], via: undefined }])

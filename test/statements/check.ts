@@ -21,7 +21,6 @@ export interface CheckedRows {
   outdated: number;
 }
 
-/** @returns the project's files whose rows are checked */
 function checkedFiles(): string[] {
   return globSync(`{${checkedFolders.join(',')}}/**/*.ts`, { cwd: projectDirectory }).toSorted();
 }

@@ -66,7 +66,7 @@ describe('the check of declared rows', () => {
     expect(found.join()).to.contain('Postgres refuses it: relation "nowhere" does not exist');
   });
 
-  it('lists declared rows whose statements no record contains', async () => {
+  it('lists declared rows without a recorded statement', async () => {
     const none = await checkRows([], { declared, describer });
     const some = await checkRows(await recorded(...Object.values(right)), { declared, describer });
     expect(none.unseen.length - some.unseen.length).to.equal(some.rows - 4); // `unseen` never lists the 4 rows of generic helpers

@@ -38,7 +38,7 @@ describe('the comparison of a declared row with its columns', () => {
     expect(ofOne([{ arrayOf: ['string'] }], { arrayOf: 'string' })).to.deep.equal([]);
   });
 
-  it('reports a property whose declared kind differs from the driver’s value', () => {
+  it('reports a property if its declared kind differs from the value of the driver', () => {
     expect(ofOne(['number'], 'string')).to.deep.equal(['a is declared as declared, but type arrives as string']);
     expect(ofOne(['string'], 'Date')).to.deep.equal(['a is declared as declared, but type arrives as Date']);
     expect(ofOne([{ arrayOf: ['number'] }], { arrayOf: 'string' })).to.deep.equal([

@@ -38,7 +38,6 @@ function differencesOf(
   return found;
 }
 
-/** @returns whether the declared kind accepts the driver's value */
 function accepts(declared: DeclaredKind, value: ValueKind): boolean {
   if (declared === 'unknown') return true;
   if (value === 'json') return declared !== 'Date' && declared !== 'Buffer' && declared !== 'bigint';

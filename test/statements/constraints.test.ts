@@ -14,7 +14,7 @@ const implied = (
 };
 
 describe('the search for columns that a CHECK constraint makes not null', () => {
-  it('finds a column if the constraint says that two null tests have equal results', () => {
+  it('finds a column in `(a IS NULL) = (b IS NOT NULL)`', () => {
     const definition = 'CHECK (((removed_at IS NULL) = (email IS NOT NULL)))';
     expect(implied(definition, { isNull: ['removed_at'] })).to.deep.equal(['email']);
     expect(implied(definition, { isNull: ['email'] })).to.deep.equal(['removed_at']);
@@ -22,19 +22,19 @@ describe('the search for columns that a CHECK constraint makes not null', () => 
     expect(implied(definition, {})).to.deep.equal([]);
   });
 
-  it('finds a column if the constraint connects its null test with the known text of another column', () => {
+  it('finds a column in `(a IS NOT NULL) = (status = …)` if the status is known', () => {
     const definition = "CHECK (((error IS NOT NULL) = (status = 'failed'::text)))";
     expect(implied(definition, { texts: { status: 'failed' } })).to.deep.equal(['error']);
     expect(implied(definition, { texts: { status: 'ready' } })).to.deep.equal([]);
   });
 
-  it('finds a column if the constraint joins two tests with OR, and the other test is false', () => {
+  it('finds a column in `status <> … OR a IS NOT NULL` if the status is known', () => {
     const definition = "CHECK (((status <> 'active'::text) OR (cursor IS NOT NULL)))";
     expect(implied(definition, { texts: { status: 'active' } })).to.deep.equal(['cursor']);
     expect(implied(definition, { texts: { status: 'ended' } })).to.deep.equal([]);
   });
 
-  it('finds several columns if the constraint joins several equations with AND', () => {
+  it('finds several columns in equations that AND joins', () => {
     const definition =
       'CHECK ((((gone_at IS NULL) = (name IS NOT NULL)) AND ((gone_at IS NULL) = (email IS NOT NULL))))';
     expect(implied(definition, { isNull: ['gone_at'] })).to.deep.equal(['name', 'email']);

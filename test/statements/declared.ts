@@ -22,7 +22,6 @@ export interface DeclaredProperty {
   readonly nullable: boolean;
   /** Whether the statement may omit the column. */
   readonly optional: boolean;
-  /** The type as the compiler prints it. */
   readonly printed: string;
 }
 

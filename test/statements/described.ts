@@ -69,7 +69,6 @@ export interface Describer {
   end(): Promise<void>;
 }
 
-/** @param url the address of a migrated database */
 export async function createDescriber(url: string): Promise<Describer> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

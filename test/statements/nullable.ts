@@ -9,11 +9,8 @@ import { impliedNotNull, type Constraint } from './constraints.ts';
 
 /** The facts about the database that the analysis needs. */
 export interface Catalog {
-  /** @param table the oid of the table @param column the number of the column */
   isNotNull(table: number, column: number): boolean;
-  /** @returns the numbers of the table's columns by their names, and the constraints of the table */
   rulesOf(table: number): TableRules;
-  /** @param oid the oid of the function */
   functionOf(oid: number): { readonly name: string; readonly strict: boolean } | undefined;
 }
 
@@ -57,7 +54,6 @@ const collecting = /^(?:array_agg|jsonb?_agg|jsonb?_object_agg)$/;
 /**
  * @param query the parse tree
  * @param nulls the numbers of parameters that were null in a run
- * @returns for each column of the rows, whether the column may be null
  */
 export function nullableColumns(query: TreeNode, catalog: Catalog, nulls: ReadonlySet<number>): boolean[] {
   const analysis = new Analysis(catalog, nulls);

@@ -11,7 +11,6 @@ export const statementsTest = 'test/statements/statements.test.ts';
 
 /** A position in a file. Lines and columns begin at 1, as in V8. */
 export interface Position {
-  /** The path of the file from the project's directory. */
   readonly file: string;
   readonly line: number;
   readonly column: number;

@@ -22,7 +22,7 @@ const second = 1_000;
 const minute = 60 * second;
 
 describe('attempt permits (HOOK-16, HOOK-17)', () => {
-  it('postpone attempts by a time that depends on the speed of the receiver, but at most by 5 minutes', () => {
+  it('postpone attempts by at most 5 minutes, depending on the receiver’s speed', () => {
     const permits = createKeyedPermits(permitsPerEndpoint, () => 0);
     permits.report('endpoint', 800);
     expect([1, 2, 3].map(() => permits.retryAt('endpoint', 0))).to.deep.equal([900, 1_000, 1_100]);
@@ -41,7 +41,7 @@ describe('a worker that limits concurrent attempts', () => {
   let posted: string[];
   let hang: PromiseWithResolvers<void>;
   let deps: DeliveryDeps;
-  /** A receiver whose host name begins with `hung` answers after `hang` is resolved. Every other receiver answers immediately. */
+  /** Receivers at hosts `hung…` answer after `hang` is resolved, and all others immediately. */
   beforeEach(async () => {
     posted = [];
     hang = Promise.withResolvers();
@@ -59,7 +59,7 @@ describe('a worker that limits concurrent attempts', () => {
   };
   const succeeded = { done: true, outcome: 'succeeded' };
 
-  /** Asserts that the attempt was postponed by more than 10 s, and that no attempt was recorded. */
+  /** Nothing was recorded, and the attempt was postponed by more than 10 s. */
   async function expectPutOff(delivery: TestWebhookDelivery, step: Awaited<ReturnType<typeof attempt>>): Promise<void> {
     const row = await deliveryRow(delivery.id);
     expect(step).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 1, at: row.nextAttemptAt.getTime() });
@@ -68,7 +68,7 @@ describe('a worker that limits concurrent attempts', () => {
     expect(await attemptRows(delivery.id)).to.deep.equal([]);
   }
 
-  it('postpones attempts above the limit of an endpoint, but makes attempts to other endpoints (HOOK-16)', async () => {
+  it('postpones attempts above the limit of an endpoint (HOOK-16)', async () => {
     const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 2, perHost: 9 });
     deps = { ...deps, permits, onAttempt };
     const deliveries = await deliveriesTo(await buildSubscription('https://hung-endpoint.example/'), 3);
@@ -86,7 +86,7 @@ describe('a worker that limits concurrent attempts', () => {
     ).to.deep.equal(succeeded);
   });
 
-  it('postpones attempts of all clubs above the limit of a host, but not to other hosts (HOOK-17)', async () => {
+  it('postpones attempts of all clubs above the limit of a host (HOOK-17)', async () => {
     const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 8, perHost: 2 });
     deps = { ...deps, permits, onAttempt };
     const deliveries: TestWebhookDelivery[] = [];
@@ -102,7 +102,7 @@ describe('a worker that limits concurrent attempts', () => {
     expect(posted.filter((host) => host === 'hung-host.example')).to.have.length(2);
   });
 
-  describe('the step of a delivery that gets no permit', () => {
+  describe('in a step without a permit', () => {
     const full = (retryAt: number): DeliveryDeps['permits'] => ({
       ...fakePermits,
       acquire: ({ isManual }) => (isManual ? undefined : retryAt),
@@ -118,7 +118,7 @@ describe('a worker that limits concurrent attempts', () => {
       now = Date.now();
     });
 
-    it('deletes neither earlier attempts of the delivery nor attempts of other deliveries', async () => {
+    it('deletes neither earlier attempts nor attempts of other deliveries', async () => {
       for (const delivery of [one, other]) await stepOf(delivery, refused, now);
       const again = now + minute;
       await claimed(other, again);
@@ -129,7 +129,7 @@ describe('a worker that limits concurrent attempts', () => {
       expect(await outcomesOf(other)).to.deep.equal([failed, { number: 2, fence: 2, outcome: null }]);
     });
 
-    it('does not end the lease of a second worker that has claimed the delivery in the meantime', async () => {
+    it('does not end the lease of a second worker', async () => {
       const failpoint = async () => {
         await endLease(one.id);
         await claimed(one, now);
@@ -163,7 +163,7 @@ describe('a worker that limits concurrent attempts', () => {
     });
   });
 
-  it('makes fewer attempts while recording is slow, so that each is recorded within its lease (ENG-18)', () => {
+  it('makes fewer attempts while recording is slow (ENG-18)', () => {
     const { permits } = createAttemptPermits();
     const now = Date.now();
     const acquire = (isManual = false) =>

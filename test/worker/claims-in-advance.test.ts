@@ -16,7 +16,7 @@ import { testDeps } from '../toolkit/stack/database.ts';
 
 const urgent = 0;
 
-describe('a fan-out that claims first attempts for runs of its own process (HOOK-15)', () => {
+describe('a fan-out that claims first attempts for its own process (HOOK-15)', () => {
   const pass = useStoppedClock();
   let db: Database;
   let subscription: Subscription;
@@ -38,7 +38,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
   });
 
   const fact = (of = subscription) => ({ ...factAbout(of, 'student.updated', new Date()), priority: urgent }) as const;
-  /** @returns the runs to start for this number of facts, which one fan-out handles together */
+  /** One fan-out handles all facts. Returns the runs to start. */
   const fanOut = async (count = 1, on = db): Promise<DeliveryRun[]> => {
     const facts = Array.from({ length: count }, () => fact());
     const { localPermits } = permits;
@@ -50,9 +50,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     if (!run) throw new Error('The fan-out made no delivery.');
     return run;
   };
-  /**
-   * Starts the run. @param begins a function that runs before the call that starts the run returns
-   * @returns whether the started run makes its first attempt as a local activity
+  /** `begins` runs before the call that starts the run returns. Returns whether the started run makes its first attempt as a local activity
    */
   const startRun = async (
     { subjectId: id, localAttemptAt: endpointId, claimed }: DeliveryRun,
@@ -79,7 +77,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     (await attemptRows(subjectId)).map(({ fence, number, outcome }) => ({ fence, number, outcome }));
   const succeeded = { done: true, outcome: 'succeeded' };
 
-  it('stores the claim together with the delivery, and does not mark the delivery as `direct`', async () => {
+  it('stores the claim together with the delivery', async () => {
     const run = await fanOutOne();
     const row = await deliveryRow(run.subjectId);
     expect(row).to.include({ status: 'pending', fence: 1, direct: false });
@@ -89,7 +87,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     expect(await attempts(run)).to.deep.equal([{ fence: 1, number: 1, outcome: null }]);
   });
 
-  it('gives its claim to the first step of the run, but to no later step', async () => {
+  it('gives its claim only to the first step of the run', async () => {
     const run = await fanOutOne();
     expect(await startRun(run, true)).to.equal(true);
     expect(await step(run)).to.deep.equal(succeeded);
@@ -118,7 +116,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
 
   for (const { what, isEager, claimable } of [
     {
-      what: 'keeps the permit of a run that begins in another process until the step of the run ends',
+      what: 'keeps the permit of a run that begins in another process',
       isEager: false,
       claimable: 8,
     },
@@ -177,7 +175,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
       expect((await deliveryRow(subjectId)).fence, subjectId).to.equal(claimed ? 1 : 0);
   });
 
-  it('lets a run that waits for a permit make the claimed attempt when a permit becomes free', async () => {
+  it('makes the claimed attempt when a permit becomes free', async () => {
     const runs = await fanOut(9);
     const isLocal: (boolean | undefined)[] = [];
     const all = runs.map((run) => startRun(run, true).then((local) => isLocal.push(local)));
@@ -192,7 +190,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     expect(posts).to.equal(9);
   });
 
-  it('returns its claim if no permit becomes free in time, so that the run makes a new claim', async () => {
+  it('returns its claim if no permit becomes free in time', async () => {
     const runs = await fanOut(9);
     const [last] = runs.slice(8);
     if (!last) throw new Error('The fan-out made fewer than nine deliveries.');

@@ -11,15 +11,14 @@ import { directInFlight, firstAttempts } from '../../worker/reports/metrics.ts';
 
 const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
 
-/** A direct lane whose attempts wait until the test gives the receivers' answers. The other properties show what the attempts did. */
+/** The attempts wait until the test gives the receivers' answers. */
 interface Scene {
   lane: ReturnType<typeof createDirectLane>;
   permits: ReturnType<typeof createAttemptPermits>;
-  /** Posted messages by event id. The test resolves each answer. */
+  /** The keys are event ids. The test resolves each answer. */
   posted: Map<string, PromiseWithResolvers<AttemptAnswer>>;
-  /** The ids of the deliveries that were recorded as succeeded. */
   recorded: string[];
-  /** The number of transactions. It equals the number of returned claims, because all other writes are fakes and begin no transaction. */
+  /** Equals the number of returned claims, because all other writes are fakes. */
   transactions: () => number;
   passed: string[];
   logged: { level: number; msg: string; error?: { message?: string } }[];
@@ -79,15 +78,13 @@ describe('permits of direct first attempts (HOOK-18)', () => {
     endpointId: string,
     how: { outcome?: AttemptAnswer['outcome']; durationMs?: number } = {},
   ) => lane.report({ endpointId, host: 'any', outcome: 'succeeded', durationMs: 1, ...how });
-  /** Requests a permit. @returns the delivery's id, or undefined if no permit is free */
   const acquire = ({ lane }: Scene, endpointId: string, host = `${endpointId}.example`): string | undefined => {
     const deliveryId = newId();
     return lane.tryAcquire({ deliveryId, endpointId, url: `https://${host}/hook` }) ? deliveryId : undefined;
   };
-  /** Requests this number of permits for one endpoint, and returns the ids of the deliveries that got a permit. */
   const acquireMany = (scene: Scene, count: number, endpointId: string, host?: string): string[] =>
     Array.from({ length: count }, () => acquire(scene, endpointId, host)).filter((id) => id !== undefined);
-  /** Acquires this number of permits, each for a different quick endpoint. @returns the ids of the deliveries */
+  /** Each permit is for another quick endpoint. */
   const fill = (scene: Scene, count: number): string[] =>
     Array.from({ length: count }, () => {
       const endpointId = newId();
@@ -116,7 +113,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       body: '{}',
     },
   });
-  /** Acquires a permit and begins its attempt. @returns the id of the delivery */
+
   const begin = (scene: Scene, endpointId: string, ageMs = 0): string => {
     const id = acquire(scene, endpointId) ?? '';
     scene.lane.begin([claimedAs(id, endpointId, ageMs)]);
@@ -127,7 +124,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
     (await firstAttempts.get()).values.find(({ labels }) => labels.lane === 'direct')?.value ?? 0;
 
   describe('a permit', () => {
-    it('is granted only if every attempt can still be recorded before its lease ends (ENG-18)', () => {
+    it('is granted only if every attempt can be recorded before its lease ends (ENG-18)', () => {
       const scene = laneOf(256);
       const run = { deliveryId: newId(), endpointId: newId(), host: 'of-a-run.example', isManual: false };
       expect(scene.permits.permits.acquire(run, Date.now())).to.equal(undefined);
@@ -145,7 +142,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       ).to.have.length(256 - 32);
     });
 
-    it('is granted until all endpoints together hold the configured maximum of permits', () => {
+    it('is granted up to the maximum of all endpoints', () => {
       const scene = laneOf(6);
       const [first = ''] = fill(scene, 6);
       answers(scene, 'seventh');
@@ -154,7 +151,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'seventh'), 'after a release').to.be.a('string');
     });
 
-    it('is granted only once for a delivery, even if its fact is fanned out again during the attempt', async () => {
+    it('is granted only once for a delivery', async () => {
       const scene = laneOf(256);
       answers(scene, 'busy');
       const id = begin(scene, 'busy');
@@ -168,14 +165,14 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquireMany(scene, 40, 'busy'), 'after the attempt').to.have.length(1);
     });
 
-    it('is granted at most 32 times to one endpoint, so that other endpoints still get permits', () => {
+    it('is granted at most 32 times to one endpoint', () => {
       const scene = laneOf(256);
       answers(scene, 'busy');
       expect(acquireMany(scene, 40, 'busy')).to.have.length(32);
       expect(acquire(scene, 'other')).to.be.a('string');
     });
 
-    it('is granted to unknown endpoints up to a quarter of all permits; quick endpoints can get more', () => {
+    it('is granted to unknown endpoints up to a quarter of all permits', () => {
       const scene = laneOf(8);
       expect(['new-1', 'new-2', 'new-3'].map((endpointId) => acquire(scene, endpointId) !== undefined)).to.deep.equal([
         true,
@@ -186,7 +183,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquireMany(scene, 9, 'quick')).to.have.length(6);
     });
 
-    it('counts against the limit of unknown endpoints until its release, even if the endpoint becomes known', () => {
+    it('counts against the limit of unknown endpoints until its release', () => {
       const scene = laneOf(4);
       const id = acquire(scene, 'new-1') ?? '';
       answers(scene, 'new-1');
@@ -195,14 +192,14 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'new-2')).to.be.a('string');
     });
 
-    it('counts against the limit of unknown endpoints if the last attempt to its endpoint failed', () => {
+    it('counts against the limit of unknown endpoints after a failed attempt', () => {
       const scene = laneOf(4);
       answers(scene, 'failing');
       answers(scene, 'failing', { outcome: 'http_error' });
       expect(acquireMany(scene, 4, 'failing')).to.have.length(1);
     });
 
-    it('is refused to an endpoint that answered in over 1 s, until the endpoint accepts a message faster', () => {
+    it('is refused to an endpoint that answered in over 1 s', () => {
       const scene = laneOf(8);
       answers(scene, 'slow', { durationMs: 1_001 });
       expect(acquire(scene, 'slow'), 'after an answer in 1,001 ms').to.equal(undefined);
@@ -225,7 +222,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'full', 'shared.example')).to.be.a('string');
     });
 
-    it('counts against the limit of its host, together with the permits of runs (HOOK-17)', () => {
+    it('counts against the limit of its host (HOOK-17)', () => {
       const scene = laneOf(256);
       for (const endpointId of ['one', 'two', 'three']) answers(scene, endpointId);
       const [first = ''] = acquireMany(scene, 32, 'one', 'shared.example');
@@ -240,7 +237,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(byRun('run-2')).to.equal(undefined);
     });
 
-    it('becomes available to every endpoint after its release. A second release changes nothing', () => {
+    it('becomes available to every endpoint after its release', () => {
       const scene = laneOf(256);
       const ids = acquireMany(scene, 40, 'new', 'shared.example');
       expect(ids).to.have.length(32);
@@ -261,7 +258,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       return is;
     };
 
-    it('waits until 64 permits are free, or until half of all permits are free if the total is small', async () => {
+    it('waits until 64 permits are free, or half of a small total', async () => {
       const many = laneOf(256);
       fill(many, 192);
       expect(await isReady(many.lane.ready()), '64 of 256 are free').to.equal(true);
@@ -284,7 +281,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(await isReady(ready)).to.equal(true);
     });
 
-    it('waits at most 100 ms. After a wait without success, fan-outs do not wait for 5 s', async () => {
+    it('waits at most 100 ms, and not again for 5 s after a failed wait', async () => {
       const scene = laneOf(8);
       fill(scene, 8);
       const ready = scene.lane.ready();
@@ -298,7 +295,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(await isReady(scene.lane.ready()), '5,000 ms later').to.equal(false);
     });
 
-    it('continues together with other waiting fan-outs, and this wait counts as successful', async () => {
+    it('continues together with other waiting fan-outs', async () => {
       const scene = laneOf(8);
       const ids = fill(scene, 8);
       const both = [scene.lane.ready(), scene.lane.ready()];
@@ -326,7 +323,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(scene.logged).to.deep.equal([]);
     });
 
-    it('returns its claim and releases its permit, without a POST, if the claim is older than 5 s', async () => {
+    it('returns its claim and releases its permit if the claim is older than 5 s', async () => {
       const scene = laneOf(8);
       const [old, inTime] = [begin(scene, 'old', 5_001), begin(scene, 'in-time', 5_000)];
       await settle();
@@ -337,7 +334,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'third'), 'a second permit').to.equal(undefined);
     });
 
-    it('is logged and left to a workflow run if it throws, and then releases its permit', async () => {
+    it('is logged and left to a workflow run if it throws', async () => {
       const scene = laneOf(4);
       const id = begin(scene, 'endpoint');
       await settle();
@@ -380,7 +377,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
     });
   });
 
-  it('are counted in the metrics while they are held. The metrics also count the started attempts', async () => {
+  it('are counted in the metrics while they are held', async () => {
     const scene = laneOf(16);
     const before = await startedAttempts();
     const [first = '', second = '', third = ''] = ['one', 'two', 'three'].map((endpointId) =>

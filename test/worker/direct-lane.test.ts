@@ -32,7 +32,7 @@ interface Scene extends TestWebhookDelivery {
   receiver: Receiver;
 }
 
-describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)', function () {
+describe('the direct lane of webhook deliveries (HOOK-18)', function () {
   this.timeout(180 * second);
   const engine = useEngine();
   const { startWorker, runOf } = engine;
@@ -41,13 +41,11 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
     const receiver = await engine.receiver((_, number) => answers[number - 1] ?? { status: 200 });
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
-  /** Waits until the fan-out has created the delivery of the fact to the endpoint, and returns the delivery. */
   const deliveryAfterFanOut = (eventId: string, subscription: Subscription): Promise<TestWebhookDelivery> =>
     until('the fan-out', { timeoutMs: 15 * second }, async () => {
       const delivery = await deliveryOf(eventId, subscription.endpoint.id);
       return delivery ? { ...subscription, id: delivery.id, eventId } : undefined;
     });
-  /** Commits a fact for a new receiver, and returns its delivery. */
   const deliverToNewReceiver = async (...answers: readonly Answer[]): Promise<Scene> => {
     const { receiver, subscription } = await subscribed(...answers);
     return { ...(await deliveryAfterFanOut(await commitFact(subscription), subscription)), receiver };
@@ -80,7 +78,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
     after('end it', () => worker.end('SIGKILL'));
     const firstAttempts = (lane: string) => worker.metric(`webhook_first_attempts_total{lane="${lane}"}`);
 
-    it('makes and records an accepted first attempt without a workflow run, and leaves no fact and no wake', async () => {
+    it('makes an accepted first attempt without a workflow run', async () => {
       const before = await firstAttempts('direct');
       const delivery = await deliverToNewReceiver();
       await untilDelivery(delivery.id, 'succeeded');
@@ -107,7 +105,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       expect(await firstAttempts('workflow')).to.equal(0);
     });
 
-    it('posts the stored body once, with the event’s webhook-id and the endpoint’s signature', async () => {
+    it('posts the stored body once, with webhook-id and signature', async () => {
       const { receiver, endpoint, eventId, id } = await deliverToNewReceiver();
       await untilDelivery(id, 'succeeded');
       expect(idsOf(receiver.requests)).to.deep.equal([eventId]);
@@ -116,7 +114,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       expect(request && isSignedWith(endpoint.secret, request)).to.equal(true);
     });
 
-    it('hands a refused delivery over to a workflow run, which makes attempt 2 after the scheduled wait', async () => {
+    it('hands a refused delivery over to a workflow run', async () => {
       const delivery = await deliverToNewReceiver({ status: 500 });
       const timers = await until('the timer', { timeoutMs: 5 * second }, async () => {
         const found = await summariesOf(runOf(delivery.id)).catch(() => ({ timers: [] as string[] }));
@@ -154,7 +152,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       await until('the end of the fact', { timeoutMs: 5 * second }, async () => !(await hasFact(eventId)));
     });
 
-    it('has handed over no delivery and has no open attempt after the earlier tests', async () => {
+    it('has handed over no delivery in the earlier tests', async () => {
       expect(await worker.metric('webhook_direct_handed_over_total')).to.equal(0);
       expect(await worker.metric('webhook_direct_attempts')).to.equal(0);
       expect(await worker.metric('relay_errors_total')).to.equal(0);
@@ -163,12 +161,10 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
   });
 
   /**
-   * The tests check one sequence of events, which `before` runs. Four workers are killed one after the other. Each worker has its own
-   * delivery, and is killed at a different point. A fifth worker is killed while it hands over the lost attempt of the fourth worker. Then
-   * a worker of the workflow lane finds the rows that the dead workers left. The test sets the ends of the leases in the database, so that
-   * they end when the last worker has started.
+   * `before` kills four workers at different points, each with its own delivery, and a fifth during the hand-over. Then another worker
+   * finds their rows. The test sets the ends of the leases.
    */
-  describe('the kill of a worker', () => {
+  describe('after the kill of a worker', () => {
     interface Remains extends Scene {
       signal: NodeJS.Signals | null;
       row: { status: string; attemptCount: number; fence: number; direct: boolean; leased: boolean };
@@ -245,7 +241,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
         expect(claimed).to.deep.include({ ...cutOff, requestsThen: 0 });
       });
 
-      it('makes the next worker hand the delivery over, after its lease, to a run, which sends one request', async () => {
+      it('makes the next worker hand the delivery over to a run after the lease', async () => {
         expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
         expect(idsOf(claimed.receiver.requests)).to.deep.equal([claimed.eventId]);
         expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, direct: false, leaseUntil: null });
@@ -253,11 +249,11 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
     });
 
     describe('between the POST and its record (direct_posted)', () => {
-      it('leaves the claimed delivery, and the receiver has got one request', () => {
+      it('leaves the claimed delivery and one request', () => {
         expect(posted).to.deep.include({ ...cutOff, requestsThen: 1 });
       });
 
-      it('makes a workflow run send the same bytes again, with the same attempt number and webhook-id', async () => {
+      it('makes a workflow run send the bytes again, with an equal webhook-id', async () => {
         expect(await outcomesOf(posted)).to.deep.equal(interruptedThenSucceeded);
         const [first, again] = posted.receiver.requests;
         expect(idsOf(posted.receiver.requests)).to.deep.equal([posted.eventId, posted.eventId]);
@@ -282,8 +278,8 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       });
     });
 
-    describe('before the answer, and of the next worker during the hand-over (handed_over)', () => {
-      it('leaves the claimed delivery, and after the second kill also a wake for the delivery’s run', () => {
+    describe('before the answer, and then during the hand-over (handed_over)', () => {
+      it('leaves the claimed delivery, and after the second kill also a wake', () => {
         expect(cut).to.deep.include({ ...cutOff, requestsThen: 1 });
         expect(handedOver).to.deep.include({
           ...cutOff,
@@ -293,13 +289,13 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
         });
       });
 
-      it('makes the last worker send the wake, so that a run repeats the attempt', async () => {
+      it('makes the last worker send the wake', async () => {
         expect(await outcomesOf(cut)).to.deep.equal(interruptedThenSucceeded);
         expect(idsOf(cut.receiver.requests)).to.deep.equal([cut.eventId, cut.eventId]);
       });
     });
 
-    it('makes the last worker’s metric count two deliveries that it handed over', async () => {
+    it('counts two handed-over deliveries in the last worker’s metrics', async () => {
       expect(await successor?.metric('webhook_direct_handed_over_total')).to.equal(2);
     });
   });
@@ -323,7 +319,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
     const allDeliveries = (events: Awaited<ReturnType<typeof committed>>) =>
       Promise.all(events.map(({ eventId, subscription }) => deliveryAfterFanOut(eventId, subscription)));
 
-    it('deliver each fact once if workers of both lanes run at the same time', async () => {
+    it('deliver each fact once if they run at the same time', async () => {
       const both = [await start(direct), await start(workflow)];
       const receiver = await engine.receiver();
       const subscriptions = await subscriptionsOf(receiver);
@@ -382,7 +378,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       expect(await wakesOf(accepted.clubId)).to.deep.equal([]);
     });
 
-    it('keeps the wake of a refused delivery, and sends it when Temporal is available again', async () => {
+    it('keeps the wake of a refused delivery until Temporal is available again', async () => {
       await until('the record', { timeoutMs: 5 * second }, async () => (await attemptRows(refused.id))[0]?.outcome);
       expect((await wakesOf(refused.clubId)).map(({ workflowId }) => workflowId)).to.deep.equal([deliveryRun(refused)]);
       expect(await hasRun(refused.id)).to.equal(false);
@@ -425,7 +421,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       expect(await outcomesOf(refused)).to.deep.equal([{ number: 1, fence: 1, outcome: 'http_error' }]);
     });
 
-    it('leaves the refused delivery, and a fact that is committed later, to the next worker', async () => {
+    it('leaves the refused delivery and later facts to the next worker', async () => {
       expect((await wakesOf(refused.clubId)).map(({ workflowId }) => workflowId)).to.deep.equal([deliveryRun(refused)]);
       expect(await deliveryOf(late.eventId, late.subscription.endpoint.id)).to.equal(null);
       const next = await startWorker(direct);
@@ -437,7 +433,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
     });
   });
 
-  it('is refused at the start, with both errors, if its name and its number of permits are invalid', async () => {
+  it('is refused at the start if its name and number of permits are invalid', async () => {
     const { environment } = await testStack();
     const env = { ...environment, WEBHOOK_FIRST_ATTEMPT: 'eager', WEBHOOK_DIRECT_ATTEMPTS: '0' };
     const refusal = await runCommand(process.execPath, scriptArguments('worker/main.ts'), { env }).catch(

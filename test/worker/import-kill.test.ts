@@ -12,13 +12,12 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 const second = 1_000;
 const rows = 1_200;
 
-/** Three workers are killed, one after the other, during the first batch of one import. A fourth worker completes the import. */
+/** Three workers are killed during the first batch of one import. A fourth completes it. */
 describe('an import after three workers were killed', function () {
   this.timeout(30 * second);
   const startWorker = useWorkerProcesses('imports');
   const temporal = useTemporal();
   const places = ['batch_read', 'batch_written', 'batch_recorded'] as const;
-  /** The state after each kill. */
   const statesAfterKill = new Map<string, { signal: NodeJS.Signals | null; rows: number; status: string }>();
   let club: TestClub;
   let importId: string;
@@ -48,7 +47,7 @@ describe('an import after three workers were killed', function () {
     return (await upload(club, `email,name\n${lines}`, `delivery_ids=${deliveryId}`)).body.data.id;
   }
 
-  it('keeps no row of a batch that was not committed, and all 500 rows of a committed batch', () => {
+  it('keeps no row of an uncommitted batch, and all 500 rows of a committed batch', () => {
     expect(Object.fromEntries(statesAfterKill)).to.deep.equal({
       batch_read: { signal: 'SIGKILL', rows: 0, status: 'pending' },
       batch_written: { signal: 'SIGKILL', rows: 0, status: 'pending' },
@@ -56,7 +55,7 @@ describe('an import after three workers were killed', function () {
     });
   });
 
-  it('handles each row once: one student, one enrollment and one report line', async () => {
+  it('handles each row once', async () => {
     expect(await readImport(club, importId)).to.include({ created: rows, existing: 0, failed: 0 });
     const students = await studentsOf(club);
     expect([students.length, (await reportOf(club, importId)).length]).to.deep.equal([rows, rows]);

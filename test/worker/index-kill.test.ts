@@ -12,7 +12,6 @@ import { buildMaterial, buildAgent } from '../toolkit/builders/agents.ts';
 
 const second = 1_000;
 
-/** Creates a club with an agent whose material is a course. */
 async function buildClubWithAgent(): Promise<{ club: Awaited<ReturnType<typeof buildClub>>; moduleId: string }> {
   const club = await buildClub();
   const { id: courseId, moduleIds } = await buildCourse(club.id, { modules: 1, lessons: 0 });
@@ -24,7 +23,6 @@ interface PublishedLesson extends TestSource {
   change: (content: string) => Promise<unknown>;
 }
 
-/** Publishes a lesson over HTTP like an administrator. @returns the source that the index has for the lesson */
 async function publishLesson(content: string): Promise<PublishedLesson> {
   const { club, moduleId } = await buildClubWithAgent();
   const administer = callsOf(club);
@@ -43,16 +41,12 @@ async function publishLesson(content: string): Promise<PublishedLesson> {
   return { id: row.id, clubId: club.id, lessonId, mediaId: null, change };
 }
 
-/**
- * Three workers are killed, one after the other, at three failpoints during the indexing of one source. A fourth worker completes the
- * indexing.
- */
+/** Three workers are killed at three failpoints. A fourth completes the indexing. */
 describe('the indexing of a published lesson after three workers were killed', function () {
   this.timeout(300 * second);
   const startWorker = useWorkerProcesses('indexing');
   const temporal = useTemporal();
   const places = ['source_claimed', 'source_read', 'source_recorded'] as const;
-  /** The state after each kill. */
   const statesAfterKill = new Map<
     string,
     { signal: NodeJS.Signals | null; status: string; texts: string[]; fence: number }
@@ -92,7 +86,7 @@ describe('the indexing of a published lesson after three workers were killed', f
     expect(await sourceRow(killed)).to.include(ended);
   });
 
-  it('makes a new lesson available to agents soon, and later also its changed text', async () => {
+  it('makes a new lesson and later its changed text available to agents', async () => {
     await until(
       'its passages',
       { timeoutMs: 20 * second },

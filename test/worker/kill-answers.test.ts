@@ -1,4 +1,4 @@
-/** Kills a worker at each failpoint of an answer. A new worker then continues with the rows that the dead workers left. */
+/** Kills a worker at each failpoint of an answer. */
 import { expect } from 'chai';
 import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model/fake-model.ts';
 import { wake } from '../../platform/engine/wakes.ts';
@@ -25,7 +25,6 @@ const answer = ['One ', 'two ', 'three'];
 interface Scene {
   question: TestQuestion;
   signal: NodeJS.Signals | null;
-  /** The state after the kill. */
   remains: { row: AgentAnswer; calls: AgentCall[]; log: string; requestCount: number };
 }
 
@@ -73,7 +72,7 @@ describe('an answer after its worker was killed', function () {
       log: await logOf(answerId),
       requestCount: asks(place),
     };
-    // The next worker must not find this answer, because the next worker must be killed during an answer of its own.
+    // The next worker must not find this answer, because it must be killed during its own answer.
     await (
       await testDatabase()
     ).query(
@@ -98,7 +97,7 @@ describe('an answer after its worker was killed', function () {
     ['answer_claimed', 0],
     ['answer_called', 1],
   ] as const) {
-    it(`comes from a second call of the model after a kill at ${place}; the lost call is not charged`, async () => {
+    it(`comes from a second call after a kill at ${place}, without a charge for the lost call`, async () => {
       const { question, signal, remains } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
       expect(remains).to.include({ log: '', requestCount });
@@ -121,7 +120,7 @@ describe('an answer after its worker was killed', function () {
   }
 
   for (const place of ['answer_begun', 'answer_delta', 'answer_ending'] as const) {
-    it(`fails with the text that it had so far after a kill at ${place}, and is charged once`, async () => {
+    it(`fails with the received text after a kill at ${place}, and is charged once`, async () => {
       const { question, signal, remains } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
       expect(remains.row).to.include({ status: 'generating', callNo: 1 });
@@ -148,7 +147,7 @@ describe('an answer after its worker was killed', function () {
     });
   }
 
-  it('does not change after a kill at answer_ended, because the answer is already complete', async () => {
+  it('does not change after a kill at answer_ended', async () => {
     const { question, signal, remains } = sceneOf('answer_ended');
     expect(signal).to.equal('SIGKILL');
     expect(remains.row).to.include({ status: 'complete', content: answer.join('') });

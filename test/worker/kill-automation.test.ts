@@ -1,7 +1,4 @@
-/**
- * Kills a worker at each failpoint of an automation's step. A new worker then continues with the rows that the dead workers left (AUTO-10,
- * AUTO-13).
- */
+/** Kills a worker at each failpoint of an automation's step (AUTO-10, AUTO-13). */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { enrollByHand } from '../../domain/automations/entering/by-hand.ts';
@@ -28,7 +25,6 @@ const places = [
 ] as const satisfies readonly RunFailpoint[];
 type Place = (typeof places)[number];
 
-/** The columns of a run, and of the rows that the run wrote. */
 interface Rows {
   status: string;
   cursor: string | null;
@@ -96,8 +92,7 @@ describe('a run of an automation after its worker was killed', function () {
     const { signal } = await worker.exited;
     const run = await db.one<{ id: Id }>(sql`SELECT id FROM automation_runs WHERE cause_id = ${causeId}`);
     const runId = run?.id ?? '';
-    // The test terminates the run. Otherwise the next worker would continue this run, and the test would wait 10 s until Temporal misses
-    // the heartbeats.
+    // Otherwise the next worker would continue this run, after Temporal has missed the heartbeats for 10 s.
     await temporal().workflow.getHandle(workflowIdOf('automationRun', runId)).terminate();
     return { clubId, automationId, runId, student, signal, remains: await rowsOf(runId) };
   }
@@ -122,7 +117,7 @@ describe('a run of an automation after its worker was killed', function () {
     ['run_mail_claimed', { ...awarded, mail: 'sending' }, 'outcome_unknown', 0],
     ['run_mail_handed_over', { ...awarded, mail: 'sending' }, 'outcome_unknown', 1],
   ] as const)
-    it(`completes after a kill at ${place}, and its mail ends as ${mailed} and arrives ${copies} times`, async () => {
+    it(`completes after a kill at ${place}, with the mail ${mailed} and ${copies} copies sent`, async () => {
       const { clubId, automationId, runId, student, signal, remains } = scenes[place];
       expect([signal, remains]).to.deep.equal(['SIGKILL', rowsAfterKill]);
       expect(await rowsOf(runId)).to.deep.equal({

@@ -12,13 +12,12 @@ import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 const second = 1_000;
 const rows = 120;
 
-/** Two workers are killed one after the other in the first batch of an award. A third worker completes the job. */
+/** Two workers are killed in the first batch of an award. A third completes the job. */
 describe('a bulk job after two workers were killed', function () {
   this.timeout(30 * second);
   const startWorker = useWorkerProcesses('imports');
   const temporal = useTemporal();
   const places = ['bulk_batch_written', 'bulk_batch_recorded'] as const;
-  /** The state after each kill. */
   const statesAfterKill = new Map<string, { signal: NodeJS.Signals | null; rows: number; status: string }>();
   let club: TestClub;
   let jobId: Id;
@@ -52,7 +51,7 @@ describe('a bulk job after two workers were killed', function () {
     });
   });
 
-  it('gives each student the points once, with one line of the report', async () => {
+  it('gives each student the points once', async () => {
     expect(await readBulk(club, jobId)).to.include({ applied: rows, unchanged: 0, failed: 0 });
     expect(await bulkReportOf(club, jobId, '&outcome=applied')).to.have.length(rows);
     const source = await testDatabase();

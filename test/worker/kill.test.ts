@@ -14,14 +14,11 @@ import type { WorkerProcess } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
-/** The state that a killed worker leaves. */
 interface Remains {
-  /** The signal that ended the process. */
   signal: NodeJS.Signals | null;
   delivery: { status: string; attemptCount: number; fence: number; leased: boolean };
   attempts: { number: number; fence: number; outcome: string | null }[];
   requests: number;
-  /** Whether Temporal has a run of the delivery. */
   run: boolean;
   fact: boolean;
   wake: boolean;
@@ -33,9 +30,8 @@ interface Scene extends TestWebhookDelivery {
 }
 
 /**
- * The tests check one sequence of events, which `before` runs. Five workers are killed one after the other. Each worker has its own
- * delivery, and is killed at a different point. Then a sixth worker finds the rows that the dead workers left. The test ends the leases in
- * the database. Otherwise it would wait 25 or 30 s until the leases end.
+ * `before` kills five workers at different points, each with its own delivery. A sixth worker then finds their rows. The test ends the
+ * leases.
  */
 describe('the kill of a worker that makes a delivery', function () {
   this.timeout(180 * second);
@@ -74,13 +70,12 @@ describe('the kill of a worker that makes a delivery', function () {
     }
   });
 
-  /** Commits a fact, and kills the worker during its delivery. */
+  /** Kills the worker during the delivery of a new fact. */
   async function killedAt(
     env: Record<string, string>,
     kill: (worker: WorkerProcess, receiver: Receiver) => Promise<void> = async () => {},
   ): Promise<Scene> {
-    // If no failpoint is set, the first request gets no answer, so that the test can kill the worker during this request. Every other
-    // request is answered immediately.
+    // Without a failpoint, the test kills the worker while the first request waits for its answer.
     const receiver = await engine.receiver((_, number) =>
       'FAILPOINT' in env || number > 1 ? { status: 200 } : 'hang',
     );
@@ -104,7 +99,7 @@ describe('the kill of a worker that makes a delivery', function () {
     return { ...scene, remains: await remainsOf(scene, signal) };
   }
 
-  /** Creates a delivery that a dead worker has claimed. The lease ends in 3 s. */
+  /** A dead worker has claimed the delivery. The lease ends in 3 s. */
   async function claimedByTheDead(): Promise<TestWebhookDelivery> {
     const receiver = await engine.receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
@@ -156,7 +151,7 @@ describe('the kill of a worker that makes a delivery', function () {
   ];
 
   describe('between the claim and the POST', () => {
-    it('leaves attempt 1 claimed, without an outcome, and the receiver has got no request', () => {
+    it('leaves attempt 1 claimed, and no request', () => {
       expect(claimed.remains).to.deep.include({
         signal: 'SIGKILL',
         delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
@@ -166,7 +161,7 @@ describe('the kill of a worker that makes a delivery', function () {
       });
     });
 
-    it('lets the next worker make the attempt after the lease, with the same attempt number', async () => {
+    it('lets the next worker make attempt 1 after the lease', async () => {
       expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
       expect(claimed.receiver.requests).to.have.length(1);
       expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, leaseUntil: null });
@@ -178,7 +173,7 @@ describe('the kill of a worker that makes a delivery', function () {
     { when: 'between the POST and its answer', scene: () => cut },
   ]) {
     describe(when, () => {
-      it('leaves attempt 1 claimed, without an outcome, and the receiver has got one request', () => {
+      it('leaves attempt 1 claimed, and one request', () => {
         expect(scene().remains).to.deep.include({
           signal: 'SIGKILL',
           delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
@@ -188,7 +183,7 @@ describe('the kill of a worker that makes a delivery', function () {
         });
       });
 
-      it('lets the next worker send the same bytes, with the same attempt number and webhook-id', async () => {
+      it('lets the next worker send the bytes again, with an equal webhook-id', async () => {
         expect(await outcomesOf(scene())).to.deep.equal(interruptedThenSucceeded);
         expect(scene().receiver.requests).to.have.length(2);
         const [first, again] = scene().receiver.requests;
@@ -211,7 +206,7 @@ describe('the kill of a worker that makes a delivery', function () {
       });
     });
 
-    it('lets the next worker start the run, and causes only one delivery and one request', async () => {
+    it('lets the next worker start the run, and causes only one request', async () => {
       expect(await outcomesOf(fannedOut)).to.deep.equal(interruptedThenSucceeded);
       expect(fannedOut.receiver.requests).to.have.length(1);
       const deliveries = await (
@@ -222,7 +217,7 @@ describe('the kill of a worker that makes a delivery', function () {
   });
 
   describe('between the sending of a wake and its deletion', () => {
-    it('leaves the run, and also the wake of the run', () => {
+    it('leaves the run and its wake', () => {
       expect(wakeSent.remains).to.deep.include({ signal: 'SIGKILL', run: true, wake: true, requests: 0 });
       expect(wakeSent.remains.delivery).to.include({ status: 'pending', attemptCount: 0 });
     });
@@ -233,7 +228,7 @@ describe('the kill of a worker that makes a delivery', function () {
     });
   });
 
-  it('lets the next worker make the attempt only after the lease of the dead worker', async () => {
+  it('lets the next worker make the attempt only after the dead worker’s lease', async () => {
     expect(await outcomesOf(leased)).to.deep.equal(interruptedThenSucceeded);
     const [, attempt] = await attemptRows(leased.id);
     expect((attempt?.startedAt.getTime() ?? 0) - leasedUntil).to.be.within(0, 3 * second);

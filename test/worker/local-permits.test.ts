@@ -9,7 +9,6 @@ describe('permits of local first attempts', () => {
   afterEach(() => mock.timers.reset());
 
   const bounds = { total: 4, totalWithSlow: 6, unknown: 100, perEndpoint: 2 };
-  /** Requests a permit. @returns the answer so far, and a function that returns the later answer */
   const request = async (permits: LocalPermits, deliveryId: string, endpointId: string) => {
     const pending: { answer: boolean | 'waits'; now(): Promise<boolean | 'waits'> } = {
       answer: 'waits',
@@ -22,14 +21,14 @@ describe('permits of local first attempts', () => {
     await pending.now();
     return pending;
   };
-  /** Acquires this number of permits, each for a different endpoint. */
+  /** Each permit is for another endpoint. */
   const fill = async (permits: LocalPermits, count: number, prefix = 'filler') => {
     for (let number = 1; number <= count; number++) {
       expect((await request(permits, `${prefix}-${number}`, `${prefix}-endpoint-${number}`)).answer).to.equal(true);
     }
   };
 
-  it('are granted up to the total. The next request waits until a permit is released', async () => {
+  it('are granted up to the total', async () => {
     const permits = createLocalPermits(bounds);
     await fill(permits, 4);
     const fifth = await request(permits, 'fifth', 'endpoint');
@@ -39,7 +38,7 @@ describe('permits of local first attempts', () => {
     expect((await request(permits, 'sixth', 'other')).answer).to.equal('waits');
   });
 
-  it('are granted twice to one endpoint. A third request waits, and does not delay other endpoints', async () => {
+  it('are granted twice to one endpoint, and then only to other endpoints', async () => {
     const permits = createLocalPermits(bounds);
     expect((await request(permits, 'a1', 'a')).answer).to.equal(true);
     expect((await request(permits, 'a2', 'a')).answer).to.equal(true);
@@ -52,7 +51,7 @@ describe('permits of local first attempts', () => {
     expect(await third.now()).to.equal(true);
   });
 
-  it('are granted only once for a delivery, even if its fact is fanned out again', async () => {
+  it('are granted only once for a delivery', async () => {
     const permits = createLocalPermits(bounds);
     expect(permits.reserve('delivery', 'a')).to.equal(true);
     const claimed = { id: 'delivery' } as ClaimedDelivery;
@@ -70,7 +69,7 @@ describe('permits of local first attempts', () => {
     expect(permits.reserve('a3', 'a') && permits.reserve('a4', 'a'), 'both permits of the endpoint').to.equal(true);
   });
 
-  it('can be reserved: as many reservations as permits are allowed, in total and for each endpoint', async () => {
+  it('can be reserved up to the total and the endpoint’s limit', async () => {
     const permits = createLocalPermits(bounds);
     const ids = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3', 'c1'];
     expect(ids.filter((id) => permits.reserve(id, id.slice(0, 1)))).to.deep.equal(
@@ -86,7 +85,7 @@ describe('permits of local first attempts', () => {
     expect(permits.reserve('d1', 'd'), 'its reservation has ended').to.equal(true);
   });
 
-  it('are no longer reserved if the reservation is released, refused, or not used for 30 s', async () => {
+  it('are no longer reserved after 30 s', async () => {
     const permits = createLocalPermits({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
     await fill(permits, 1);
     expect([permits.reserve('one', 'a'), permits.reserve('two', 'b')]).to.deep.equal([true, false]);
@@ -104,7 +103,7 @@ describe('permits of local first attempts', () => {
     ]);
   });
 
-  it('have one limit for all unknown endpoints together, but not for a quick endpoint', async () => {
+  it('have one limit for all unknown endpoints together', async () => {
     const permits = createLocalPermits({ ...bounds, unknown: 2 });
     permits.report('quick', { ok: true, durationMs: 5 });
     await fill(permits, 2);
@@ -137,7 +136,7 @@ describe('permits of local first attempts', () => {
     { what: 'failed', report: { ok: false, durationMs: 5 } },
     { what: 'took longer than 100 ms', report: { ok: true, durationMs: 101 } },
   ]) {
-    it(`are refused to an endpoint whose last attempt ${what}, until an attempt succeeds quickly`, async () => {
+    it(`are refused to an endpoint whose last attempt ${what}`, async () => {
       const permits = createLocalPermits(bounds);
       permits.report('endpoint', report);
       expect((await request(permits, 'one', 'endpoint')).answer).to.equal(false);
@@ -156,7 +155,7 @@ describe('permits of local first attempts', () => {
     expect(await waiting.now()).to.equal(false);
   });
 
-  it('count as slow after they are held for one second, and their endpoint then gets no more permits', async () => {
+  it('count as slow after they are held for one second', async () => {
     const permits = createLocalPermits(bounds);
     await fill(permits, 4, 'hung');
     const waiting = await request(permits, 'quick-1', 'quick-endpoint-1');
@@ -191,7 +190,7 @@ describe('permits of local first attempts', () => {
     expect((await request(permits, 'third', 'other')).answer).to.equal('waits');
   });
 
-  it('exceed no limit, whatever the order of the calls, and every request gets an answer', async () => {
+  it('exceed no limit in any order of the calls', async () => {
     const act = fc.oneof(
       fc.record({ kind: fc.constant('enter' as const), endpoint: fc.integer({ min: 1, max: 4 }) }),
       fc.record({ kind: fc.constant('leave' as const), which: fc.nat(20) }),

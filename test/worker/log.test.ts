@@ -18,10 +18,7 @@ interface Recipient {
   email: string;
 }
 
-/**
- * A worker process logs everything and handles three mails. The mail server accepts the first mail and refuses the second. The worker
- * cancels the third mail, because the token of the mail was deleted.
- */
+/** The mail server accepts the first mail and refuses the second. The worker cancels the third, because its token was deleted. */
 describe('the metrics and the log of a worker process', function () {
   this.timeout(60 * second);
   const startWorker = useWorkerProcesses();
@@ -35,7 +32,7 @@ describe('the metrics and the log of a worker process', function () {
     if (!mailbox) throw new Error('The stack has no mailbox, which these tests set to refuse a mail.');
     const [accepted, refused, obsolete] = await Promise.all([recipient(), recipient(), recipient()]);
     recipients = [accepted, refused, obsolete];
-    // Without a bundle file the worker makes its own bundle, as `npm start` does.
+    // Without a bundle file the worker makes its own bundle.
     worker = await startWorker({ LOG_LEVEL: 'debug', WORKFLOW_BUNDLE_FILE: '' });
     mailbox.failNext({ at: 'rcpt', reply: 451, to: refused.email });
     await Promise.all([requestMailTo(accepted), requestMailTo(refused), requestMailTo(obsolete, { tokenLeft: false })]);

@@ -11,13 +11,12 @@ import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
 import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
-// This import comes last. Mocha first loads the file by `require`, which fails at the top-level await of the stack, and then loads the file
-// again. The metrics must not be registered before this failure.
+// This import must come last: Mocha loads the file twice, and the metrics must be registered only in the second load.
 import { newId } from '../../platform/core/ids.ts';
 import { registerBacklogGauges, registerFfmpegGauge } from '../../worker/reports/metrics.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
 
-/** The number of consecutive failures that trip the circuit breaker (STATE-3). */
+/** This many failures in a row trip the circuit breaker (STATE-3). */
 const failuresToArm = 5;
 const gauges = ['webhook_endpoints_throttled', 'webhook_deliveries_pending', 'webhook_deliveries_parked'] as const;
 
@@ -46,7 +45,7 @@ describe('the gauges of webhooks and automations', () => {
     Promise.all(
       gauges.map(async (name) => (await register.getSingleMetric(name)?.get())?.values[0]?.value ?? Number.NaN),
     );
-  /** Returns the increase since these tests began, because other tests leave rows in the tables. */
+  /** Other tests leave rows in the tables. */
   const increase = async () => {
     const [throttled, pending, parked] = (await read()).map((value, index) => value - (atFirst[index] ?? Number.NaN));
     return { throttled, pending, parked };
@@ -55,7 +54,7 @@ describe('the gauges of webhooks and automations', () => {
   const endpointOf = async ({ clubId, endpoint }: Subscription) =>
     [await testDeps(), clubId, endpoint.id, new Date()] as const;
 
-  it('count rows that stand in the default partition because their own partition is missing', async () => {
+  it('count rows in the default partition', async () => {
     const source = await testDatabase();
     const count = async () =>
       (await register.getSingleMetric('webhook_default_partition_rows')?.get())?.values[0]?.value ?? Number.NaN;
@@ -81,7 +80,7 @@ describe('the gauges of webhooks and automations', () => {
       begin: `BEGIN; SELECT pg_current_xact_id()`,
     },
   ]) {
-    it(`measure the age of a transaction that ${what}, because it prevents the removal of dead rows`, async () => {
+    it(`measure the age of a transaction that ${what}`, async () => {
       const runner = (await testDatabase()).createQueryRunner();
       const age = async () => {
         const gauge = register.getSingleMetric('postgres_oldest_snapshot_seconds');
@@ -177,7 +176,7 @@ describe('the gauges of webhooks and automations', () => {
     expect(await values(), 'after the release of all runs').to.deep.equal([0, 0, 0]);
   });
 
-  it('count due and retried deliveries as pending, and do not count ended deliveries', async () => {
+  it('count due and retried deliveries as pending', async () => {
     const waiting = await buildWebhookDelivery(paused);
     await stepOf(waiting, refused);
     const ended = await buildWebhookDelivery(paused);
@@ -195,7 +194,7 @@ describe('the gauges of webhooks and automations', () => {
     expect(await increase()).to.deep.equal({ throttled: 1, pending: 7, parked: 0 });
   });
 
-  it('count a delivery of a throttled or paused endpoint both as parked and as pending', async () => {
+  it('count a delivery of a throttled or paused endpoint as parked and pending', async () => {
     await stepOf(await buildWebhookDelivery(dead));
     expect(await increase()).to.deep.equal({ throttled: 1, pending: 8, parked: 1 });
     await pauseEndpoint(...(await endpointOf(paused)));
@@ -210,7 +209,7 @@ describe('the gauges of webhooks and automations', () => {
     expect(await increase()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
 
-  it('do not count an endpoint as throttled while it releases parked deliveries after a pause', async () => {
+  it('do not count an endpoint as throttled during its release after a pause', async () => {
     await enableEndpoint(...(await endpointOf(paused)));
     expect(await increase()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
@@ -224,7 +223,7 @@ describe('the gauges of webhooks and automations', () => {
 });
 
 describe('the gauges while Postgres is slow (ENG-18)', () => {
-  /** @param query a function that replaces each query of a gauge @returns the text that /metrics returns */
+  /** `query` replaces each query of a gauge. Returns the text of /metrics. */
   async function scrape(query: (real: Query, text: string) => Promise<unknown>): Promise<string> {
     const known = register.getMetricsAsArray().flatMap(({ name }) => register.getSingleMetric(name) ?? []);
     register.clear();
@@ -253,7 +252,7 @@ describe('the gauges while Postgres is slow (ENG-18)', () => {
     return typeof value === 'function' ? value.bind(target) : value;
   };
 
-  it('are read one after the other, with a time limit of one second for each', async () => {
+  it('are read one after the other, in one second at most each', async () => {
     let [running, most] = [0, 0];
     const texts: string[] = [];
     const metrics = await scrape(async (real, text) => {

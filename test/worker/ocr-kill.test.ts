@@ -20,7 +20,6 @@ describe('the death of a worker during OCR', function () {
   let work: string;
   let mark: string;
   let source: TestSource;
-  /** Returns the number of processes that have the mark in their arguments. */
   const running = async () => {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));

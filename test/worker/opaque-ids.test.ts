@@ -18,10 +18,7 @@ import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/
 
 const second = 1_000;
 
-/**
- * A student signs up, confirms the address, changes the name and is removed. Two endpoints get the events, and both fail at first. Then two
- * steps fail with a Postgres error that quotes the row. At the end the test reads everything that Temporal stores.
- */
+/** A student is removed after two endpoints refused events, and after two steps failed with an error that quotes the row. */
 describe('the data of a student in Temporal (ENG-12)', function () {
   this.timeout(60 * second);
   const startWorker = useWorkerProcesses();
@@ -76,10 +73,7 @@ describe('the data of a student in Temporal (ENG-12)', function () {
     await untilAllHaveEnded(clubId);
     text = await everythingOf(clubId);
 
-    /**
-     * The steps of deliveries to the second endpoint are ordinary activities. The steps of deliveries to the first endpoint are local
-     * activities.
-     */
+    /** Deliveries to the first endpoint use local activities, to the second endpoint ordinary activities. */
     async function failWhileRecording(work: () => Promise<void>): Promise<void> {
       await alter('webhook_endpoints', endpoints[1]?.id ?? '', { consecutive_failures: 1 });
       const source = await testDatabase();
@@ -102,10 +96,10 @@ describe('the data of a student in Temporal (ENG-12)', function () {
   };
   const untilAllHaveEnded = (clubId: string) =>
     until('the end of all deliveries', { timeoutMs: 10 * second }, async () => (await pendingOf(clubId)).length === 0);
-  /** Returns how many steps have failed on the check constraint, according to the worker's log. */
+  /** Counts steps that failed on the check constraint, by the worker's log. */
   const refusals = async () => worker.log().split('"constraint":"refused_by_a_test"').length - 1;
 
-  /** Everything that Temporal stores of the club's runs: list, description and history. */
+  /** The list, descriptions and histories of the club's runs. */
   async function everythingOf(clubId: string): Promise<string> {
     const { workflow } = temporal();
     const runs = await until('seven ended runs', { timeoutMs: 10 * second }, async () => {
@@ -123,7 +117,7 @@ describe('the data of a student in Temporal (ENG-12)', function () {
     return texts.join('\n');
   }
 
-  it('passed through a mail, failed deliveries, and steps whose errors quote a row', () => {
+  it('comes from a mail, failed deliveries and failed steps', () => {
     expect(receiver.requests).to.have.length(10);
     expect(token).to.have.length(43);
     expect(text).to.contain('transactionalMail').and.to.contain('webhookDelivery');
@@ -156,7 +150,7 @@ describe('the data of a student in Temporal (ENG-12)', function () {
     }
   }
 
-  it('contains the ids and results of payloads, which proves that the payloads were read', () => {
+  it('contains the ids and results of payloads', () => {
     const [request] = receiver.requests;
     const delivery = JSON.parse(request?.body.toString() ?? '{}');
     expect(text).to.contain(delivery.club_id);

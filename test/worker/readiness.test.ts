@@ -15,10 +15,7 @@ describe('GET /readyz of a worker', function () {
   this.timeout(60_000);
   let line: PostgresLine;
   let worker: RunningWorker;
-  /**
-   * The two queries that the worker sends to Postgres every 30 s. One query reads the time of the sweeper's last round, and the other query
-   * reads the clock of Postgres.
-   */
+  /** Every 30 s the worker reads the time of the sweeper's last round, and the clock of Postgres. */
   let queries: (() => void)[];
   before('start a worker whose connection to Postgres can hang', async () => {
     await endLeftRuns();
@@ -52,11 +49,11 @@ describe('GET /readyz of a worker', function () {
     expect(await get('/readyz')).to.deep.equal({ status: 200, text: '{"status":"ready"}' });
   });
 
-  it('does not report a missing ffmpeg, but /healthz of a media worker reports it with status 200 (MED-24)', async () => {
+  it('does not report a missing ffmpeg, unlike /healthz (MED-24)', async () => {
     expect(await get('/healthz')).to.deep.equal({ status: 200, text: '{"status":"ok","ffmpeg":"missing"}' });
   });
 
-  it('returns 503 when Postgres has not answered for 15 s, while /healthz still returns 200', async () => {
+  it('returns 503 when Postgres has not answered for 15 s', async () => {
     line.fallSilent();
     await sleep(100); // packets that are already sent arrive first
     expect((await get('/readyz')).status, 'after a short silence').to.equal(200);
@@ -73,7 +70,7 @@ describe('GET /readyz of a worker', function () {
     }
   });
 
-  it('returns 503 when the sweeper has completed no round for 10 minutes (ENG-5)', async () => {
+  it('returns 503 after 10 minutes without a round of the sweeper (ENG-5)', async () => {
     const now = Date.now();
     const clock = mock.method(Date, 'now', () => now + 10 * 60_000 + 60_000);
     const late = await get('/readyz');

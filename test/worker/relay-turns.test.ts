@@ -29,7 +29,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { noLocalAttempts } from '../../worker/lanes/attempt-permits.ts';
 import { factBatches, firstAttempts } from '../../worker/reports/metrics.ts';
 
-/** A workflow client whose calls wait until the test calls `release`. */
+/** Its calls wait until the test calls `release`. */
 class WaitingEngine {
   readonly started: string[] = [];
   readonly woken: string[] = [];
@@ -55,7 +55,7 @@ class WaitingEngine {
   }
 }
 
-/** A workflow client that refuses to start the runs of one event type. */
+/** Refuses to start the runs of one event type. */
 class RefusingEngine extends WaitingEngine {
   readonly refused: string[] = [];
   readonly #type: EventType;
@@ -73,7 +73,7 @@ class RefusingEngine extends WaitingEngine {
   }
 }
 
-/** A workflow client whose second start fails. */
+/** The second start fails. */
 class FailingOnceEngine extends WaitingEngine {
   #calls = 0;
 
@@ -90,14 +90,14 @@ const sumOf = async (metric: Metric, name: string, labels: Record<string, string
     .filter(({ metricName = name, labels: own }) => metricName === name && isDeepStrictEqual(own, labels))
     .reduce((sum, { value }) => sum + value, 0);
 };
-/** Returns how many batches of facts this process has fanned out, and how many facts they contained. */
+/** Counted since this process began. */
 const factBatchesSoFar = async () => ({
   batches: await sumOf(factBatches, 'webhook_facts_together_count'),
   facts: await sumOf(factBatches, 'webhook_facts_together_sum'),
 });
 const startedSoFar = () => sumOf(firstAttempts, 'webhook_first_attempts_total', { lane: 'workflow' });
 
-/** Starts a relay on the test database with the given workflow client. Every first attempt is an ordinary activity. */
+/** Every first attempt is an ordinary activity. */
 async function relayTo(
   workflows: RelayDeps['workflows'],
   source?: DataSource,
@@ -118,7 +118,7 @@ async function relayTo(
 }
 
 describe('the relay', () => {
-  describe('40 facts and 40 wakes of five clubs', () => {
+  describe('with 40 facts and 40 wakes of five clubs', () => {
     const clubs = 5;
     const ofAClub = 8;
     const wave = clubs * ofAClub;
@@ -146,7 +146,7 @@ describe('the relay', () => {
       await relay.stop();
     });
 
-    it('get the same number of the relay’s permits', async () => {
+    it('gives the facts and the wakes equal numbers of permits', async () => {
       await until('a full relay', { timeoutMs: 10_000 }, async () => {
         return engine.started.length + engine.woken.length >= maxInFlight;
       });
@@ -156,7 +156,7 @@ describe('the relay', () => {
       });
     });
 
-    it('are each sent exactly once', async () => {
+    it('sends each of them exactly once', async () => {
       engine.release();
       const waiting = async () => {
         const source = await testDatabase();
@@ -170,7 +170,7 @@ describe('the relay', () => {
     });
   });
 
-  it('starts the run eagerly for a new wake of some types, and signals the run for a repeated wake', async () => {
+  it('starts the run eagerly for a new wake of some types', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
@@ -197,7 +197,7 @@ describe('the relay', () => {
     { workflowType: 'transactionalMail', restMs: 500 }, // there are six permits, and each mail holds a permit for half a second
     { workflowType: 'automationRun', restMs: 1_500 }, // one wake counts as three mails
   ] as const)
-    it(`limits how fast it sends bulk wakes of ${workflowType}, but sends an urgent wake immediately (ENG-15)`, async () => {
+    it(`limits how fast it sends bulk wakes of ${workflowType} (ENG-15)`, async () => {
       const { db } = await testDeps();
       const { id: clubId } = await buildClub();
       const wakeOf = (priority: 0 | 2) => ({
@@ -219,7 +219,7 @@ describe('the relay', () => {
         await db.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
         await until('all', { timeoutMs: 10_000 }, async () => engine.woken.length === bulk.length + 1);
         expect(engine.woken.at(-1)).not.to.equal(urgent.subjectId);
-        // The second wake gets the permit when the first wake no longer holds the permit.
+        // The second wake gets the permit of the first wake.
         expect(performance.now() - startedAt).to.be.greaterThan(restMs);
       } finally {
         await relay.stop();
@@ -258,7 +258,7 @@ describe('the relay', () => {
       }
     });
 
-  describe('bulk facts of a club', () => {
+  describe('with bulk facts of a club', () => {
     const remainingFacts = async (clubId: Id) => {
       const { db } = await testDeps();
       return db.rows<{ id: Id; attempts: number }>(
@@ -266,7 +266,7 @@ describe('the relay', () => {
       );
     };
 
-    it('are handled together, and one statement deletes the whole batch', async () => {
+    it('handles them together, and deletes the whole batch in one statement', async () => {
       const { db } = await testDeps();
       const before = await factBatchesSoFar();
       const subscription = await buildSubscription('https://example.com/', ['student.created']);
@@ -294,7 +294,7 @@ describe('the relay', () => {
       }
     });
 
-    it('are handled one by one if one of them fails, and only the failed fact waits', async () => {
+    it('handles them one by one if one of them fails', async () => {
       const subscription = await buildSubscription('https://example.com/');
       const refusedFact = await commitFact(subscription, {
         notified: false,
@@ -375,7 +375,7 @@ describe('the relay', () => {
     }
   });
 
-  it('handles other facts while the student of one fact is locked, and handles that fact later', async () => {
+  it('handles other facts while the student of one fact is locked', async () => {
     const [locked, ...free] = await Promise.all([1, 2, 3].map(() => buildSubscription('https://example.com/')));
     if (!locked) throw new Error('The subscriptions are missing.');
     const facts = await Promise.all([locked, ...free].map((about) => commitFact(about, { notified: false })));

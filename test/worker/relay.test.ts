@@ -20,7 +20,7 @@ import { expect } from 'chai';
 
 const second = 1_000;
 
-describe('a fact and its delivery, in a worker process', function () {
+describe('a fact and its delivery', function () {
   this.timeout(60 * second);
   const engine = useEngine();
   const { startWorkerHere, runOf } = engine;
@@ -33,7 +33,7 @@ describe('a fact and its delivery, in a worker process', function () {
     const receiver = await engine.receiver((_, number) => answers[number - 1] ?? { status: 200 });
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
-  /** Waits for the delivery of a fact, and then for the run of the delivery. The relay commits the delivery before it starts the run. */
+  /** Waits for the run too, because the relay commits the delivery before it starts the run. */
   const deliveryAfterFanOut = async (eventId: string, { endpoint }: Subscription) =>
     until('the fan-out and its run', { timeoutMs: 15 * second }, async () => {
       const delivery = await deliveryOf(eventId, endpoint.id);
@@ -97,7 +97,7 @@ describe('a fact and its delivery, in a worker process', function () {
       });
     });
 
-    it('repeats a failed attempt after 5 s with the same webhook-id and body, and a new timestamp', async () => {
+    it('repeats a failed attempt after 5 s with an equal webhook-id and body', async () => {
       const { receiver, subscription } = await subscribed({ status: 503 });
       const eventId = await commitFact(subscription);
       const [first, again] = await receiver.waitFor(2, 15 * second);
@@ -137,15 +137,15 @@ describe('a fact and its delivery, in a worker process', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('can wake a run very often, because the run continues as new before its history is too long', async () => {
+    it('can wake a run very often', async () => {
       const { receiver, subscription } = await subscribed();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
       const eventId = await commitFact(subscription);
       const { id } = await deliveryAfterFanOut(eventId, subscription);
       await untilParked(id);
       const first = await runOf(id).describe();
-      // The server suggests to continue as new when the history has 4 MB. Thousands of small signals or a few signals with large payloads
-      // reach this size. The test sends the signals one by one, because a worker cannot receive more than 4 MB at a time.
+      // The run continues as new when its history has 4 MB. Few large signals reach this size, sent one by one because a worker receives at
+      // most 4 MB.
       for (let times = 1; times <= 6; times++) {
         const { historyLength } = await runOf(id).describe();
         await runOf(id).signal('lookAgain', 'x'.repeat(900_000));
@@ -167,7 +167,7 @@ describe('a fact and its delivery, in a worker process', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('causes one attempt of a delivery, even if it wakes the delivery twelve times', async () => {
+    it('causes one attempt, even if it wakes the delivery twelve times', async () => {
       const { receiver, subscription } = await subscribed({ status: 200, delayMs: 500 });
       const delivery = await buildWebhookDelivery(subscription);
       for (let times = 1; times <= 12; times++) await wakeDelivery(delivery);
@@ -200,7 +200,7 @@ describe('a fact and its delivery, in a worker process', function () {
       for await (const { workflowId } of otherRuns) expect.fail(`${workflowId} is found by another event type`);
     });
 
-    it('shows event type and endpoint in its summary, and shows the next attempt and its time in the timer', async () => {
+    it('shows event type, endpoint and next attempt', async () => {
       const { receiver, subscription } = await subscribed({ status: 500 });
       const eventId = await commitFact(subscription);
       await receiver.waitFor(1, 5 * second);
@@ -215,7 +215,7 @@ describe('a fact and its delivery, in a worker process', function () {
   });
 
   describe('the first attempt', () => {
-    it('starts eagerly if its endpoint is healthy, and runs as a local activity in one workflow task', async () => {
+    it('is a local activity in an eagerly started run if its endpoint is healthy', async () => {
       const { subscription } = await subscribed();
       const { id } = await deliveryAfterFanOut(await commitFact(subscription), subscription);
       await runOf(id).result();
@@ -254,7 +254,7 @@ describe('a fact and its delivery, in a worker process', function () {
     });
   });
 
-  it('are counted in the metrics, which show no errors and no rescues', async () => {
+  it('are counted in the metrics', async () => {
     const attempts = await worker.metric('webhook_attempts_total');
     const { subscription } = await subscribed();
     const { id } = await deliveryAfterFanOut(await commitFact(subscription), subscription);

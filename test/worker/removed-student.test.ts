@@ -1,8 +1,4 @@
-/**
- * Tests that only ids and dates remain after the removal of a student. The test removes a student who has every kind of record. The worker
- * and the API log everything. Then the test searches every column of every table, everything that Temporal stores, the logs and the
- * buckets.
- */
+/** Tests that only ids and dates remain after the removal of a student, in every table, in Temporal, in the logs and in the buckets. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
@@ -36,7 +32,7 @@ import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/
 const second = 1_000;
 const day = 86_400_000;
 
-/** Tables that need no row of this student or club. The value says what the table contains instead. */
+/** These tables need no row of this student or club. The value says what the table contains. */
 const explained: Readonly<Record<string, string>> = {
   add_ons: 'has a club’s amounts and ids of the payment processor',
   billing_events: 'has a club’s ids, codes and times of the payment processor',
@@ -80,10 +76,7 @@ const explained: Readonly<Record<string, string>> = {
   student_import_addresses: 'has rows only during an import; removals.test.ts covers the table',
 };
 
-/**
- * Only the key of the suppressed address may remain. An unsubscription also applies if the person creates a new account with the same
- * address. The key reveals nothing to a reader who does not know the address.
- */
+/** Only the key of the suppressed address may remain, so that an unsubscription also applies to a new account. */
 const outlivesRemoval = 'mail_suppressions.address_key: key of the e-mail';
 
 describe('the removal of a student', function () {
@@ -156,7 +149,7 @@ describe('the removal of a student', function () {
       for (const table of empty) if (!now.has(table)) empty.delete(table);
     };
 
-    // Creates the account, with a former address and with mails of every kind.
+    // The account has a former address and mails of every kind.
     await send('POST', '/v1/auth/code', { body: { club_id: club.id, email: formerEmail } });
     const signUp = { name, email: formerEmail, password };
     await send('POST', `${at}/classroom/sign-up`, { body: signUp });
@@ -175,7 +168,7 @@ describe('the removal of a student', function () {
     await send('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
     await noteFilledTables();
 
-    // Creates two completed courses with two certificates, and revokes one certificate.
+    // Two completed courses with two certificates, one of which is revoked.
     const [course, other] = [
       await buildOpenCourse(club.id, { lessons: 1, points: 5, certificateOnCompletion: true }),
       await buildOpenCourse(club.id, { lessons: 1, certificateOnCompletion: true }),
@@ -208,7 +201,7 @@ describe('the removal of a student', function () {
     await noteFilledTables();
     expect(level.id).to.be.a('string');
 
-    // Creates a purchase, a subscription, and an unreadable notice of a sale.
+    // A purchase, a subscription, and an unreadable notice of a sale.
     await admin('POST', '/products', {
       platform: 'generic',
       external_id: tag,
@@ -233,7 +226,7 @@ describe('the removal of a student', function () {
     await notice('subscription.past_due', { subscription: { ...subscription.subscription, lateness: 'one' } });
     await notice('purchase.paid', { purchase: { id: 3 } });
 
-    // Creates an automation that tags the student, sends a mail and waits.
+    // An automation that tags the student, sends a mail and waits.
     await admin('PUT', '/mail/sender', { from_name: 'Knots', postal_address: 'Quay 1' });
     const automation = await admin('POST', '/workflows', {
       name: 'Welcome',
@@ -261,18 +254,18 @@ describe('the removal of a student', function () {
     });
     await admin('POST', `/workflows/${automation.id}/runs`, { id: newId(), student_ids: [studentId] });
 
-    // Imports students from a file that has the student's name in its file name, and that has a column of unknown meaning.
+    // The file has the student's name in its name, and a column of unknown meaning.
     const fileName = encodeURIComponent(`${needleOf('file')}.csv`);
     await send('POST', `${at}/student-imports?file_name=${fileName}&invite=true`, {
       token: club.owner.token,
       raw: `email,name,${needleOf('column')}\n${email},${name},x\nsomebody.${tag}@example.com,Somebody,y\n`,
       headers: { 'content-type': 'text/csv' },
     });
-    // A bulk job that names the student, with a note that could only be about the student.
+    // The note could only be about the student.
     await admin('POST', '/points/bulk-award', { points: 5, note: needleOf('praise'), students: [{ email }] });
     await noteFilledTables();
 
-    // Sends a campaign to the student, who follows a link of the campaign and then unsubscribes.
+    // The student follows a link of the campaign, and then unsubscribes.
     await admin('PUT', '/mail/sender', { from_name: 'Knots & Co', postal_address: 'Quay 1' });
     const heading = { kind: 'heading', text: 'Ahoy {{student_name}}, {{student_email}}' };
     const content = {
@@ -336,7 +329,7 @@ describe('the removal of a student', function () {
     expect(await put(avatar.body.upload, image)).to.equal(200);
     await send('POST', `${at}/media/${avatar.body.data.id}/complete`, { token });
     await untilQuiet();
-    // Creates posts, comments, reactions and reports, and the texts that moderators wrote about these.
+    // Posts, comments, reactions, reports, and texts of moderators.
     const space = await admin('POST', '/community/spaces', { name: 'The Quay', auto_join: true });
     const spaces = `/community/spaces/${space.id}`;
     await student('PUT', `${spaces}/membership`);
@@ -358,7 +351,7 @@ describe('the removal of a student', function () {
       reason: `About ${needleOf('moderation')}`,
     });
     await noteFilledTables();
-    // Creates work that the student submitted and a reviewer returned, with a comment about the student and an extended due date.
+    // Submitted work, with a reviewer's comment about the student, and an extended due date.
     const assignmentInput = { prompt: 'Tie it.', max_files: 1, due_at: '2999-01-01T00:00:00Z' };
     const assignment = await admin('POST', `/lessons/${course.lessons[0]?.id}/assignments`, assignmentInput);
     await admin('PUT', `/assignments/${assignment.id}/extensions/${studentId}`, { due_at: '2999-02-01T00:00:00Z' });
@@ -367,7 +360,7 @@ describe('the removal of a student', function () {
     await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: unsent });
     const handedIn = await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: work });
     expect(handedIn.status).to.equal(201);
-    // The test itself stores the file, because this API process has no listener that receives files.
+    // This API process has no listener for uploads, so the test stores the file.
     await (await testBucket()).store(`media/${club.id}/${handedIn.body.data.id}`, png());
     await send('POST', `${at}/media/${handedIn.body.data.id}/complete`, { token });
     await untilQuiet();
@@ -381,7 +374,7 @@ describe('the removal of a student', function () {
       comment: `Dear ${needleOf('review')}`,
     });
     await noteFilledTables();
-    // Creates a future session with a mentor, and a past session with a rating.
+    // A future session with a mentor, and a past session with a rating.
     const mentorship = await buildMentorship(club.id, { maxUpcoming: 2, deliveryIds: [course.deliveryId] });
     const inAnHour = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 7_200_000).toISOString();
     await student('POST', `/mentorships/${mentorship.publicId}/bookings`, {
@@ -475,13 +468,13 @@ describe('the removal of a student', function () {
     await model.stop();
   });
 
-  it('is tested with a row in every table that is not listed as an exception', () => {
+  it('is tested with a row in every table', () => {
     expect(
       beforeRemoval.empty,
       'tables without a row of the club: add a record here, or explain the table',
     ).to.deep.equal([]);
     const foundNeedles = new Set(beforeRemoval.tables.map((trace) => trace.split(': ')[1]));
-    // The former address is stored encrypted. It is deleted after the mail to this address was sent.
+    // The former address is stored encrypted, and is deleted after the mail to it was sent.
     expect(Object.keys(needles).filter((what) => !foundNeedles.has(what))).to.deep.equal(['former e-mail']);
     expect(beforeRemoval.tables).to.include.members([
       'mails.student_name: name',
@@ -493,11 +486,11 @@ describe('the removal of a student', function () {
     expect(beforeRemoval.keys.map((key) => key.split('/')[0])).to.include.members(['media', 'certificates']);
   });
 
-  it('leaves no text of the student in any column, except the key of a suppressed address', () => {
+  it('leaves no text of the student in any column', () => {
     expect(afterRemoval.tables).to.deep.equal([outlivesRemoval]);
   });
 
-  it('leaves no answer that is kept for a repetition and tells about a student', () => {
+  it('leaves no stored answer about the student', () => {
     expect(afterRemoval.answersAboutStudents.before).to.be.above(10);
     expect(afterRemoval.answersAboutStudents.after).to.equal(0);
   });
@@ -517,13 +510,13 @@ describe('the removal of a student', function () {
     expect(afterRemoval.keys).to.deep.equal([]);
   });
 
-  it('makes the preview of a mail to the student a page without a name', () => {
+  it('leaves no name in the preview of a mail to the student', () => {
     expect(afterRemoval.preview.status).to.equal(404);
     expect(needlesIn(afterRemoval.preview.text, needles)).to.deep.equal([]);
     expect(afterRemoval.preview.headers.get('cache-control')).to.equal('no-store');
   });
 
-  it('makes the pages of the student’s certificates pages without a name', () => {
+  it('leaves no name in the pages of the student’s certificates', () => {
     expect(afterRemoval.page.status).to.equal(200);
     expect(afterRemoval.page.text).to.contain('was withdrawn');
     expect(needlesIn(afterRemoval.page.text + afterRemoval.pages.text, needles)).to.deep.equal([]);

@@ -18,7 +18,7 @@ import type { ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
-describe('a signal to the run of a delivery, in a worker process (ENG-1)', function () {
+describe('a signal to the run of a delivery (ENG-1)', function () {
   this.timeout(60 * second);
   const engine = useEngine();
   const { startWorkerHere, runOf } = engine;
@@ -42,10 +42,7 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
   };
 
   describe('during a local attempt', () => {
-    /**
-     * Creates a delivery whose receiver delays its first answer until the test releases the answer. The receiver answers all later requests
-     * with 200.
-     */
+    /** The first answer waits for the test. All later answers are 200. */
     const delayedDelivery = async (firstAnswer: Answer) => {
       const { promise: released, resolve: answer } = Promise.withResolvers<Answer>();
       const receiver = await engine.receiver((_, number) => (number === 1 ? released : { status: 200 }));
@@ -54,10 +51,7 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
       await receiver.waitFor(1, 5 * second);
       return { receiver, delivery, answer: () => answer(firstAnswer) };
     };
-    /**
-     * The history shows a signal only after the step. Therefore the test waits for the deletion of the wake, which the relay deletes when
-     * the signal has arrived.
-     */
+    /** The history shows a signal only after the step, so the test waits until the relay has deleted the wake. */
     const untilSignaled = ({ clubId }: TestWebhookDelivery) =>
       until('the signal', { timeoutMs: 5 * second }, async () => (await wakesOf(clubId)).length === 0);
     const wakeAndAnswer = async ({ delivery, answer }: Awaited<ReturnType<typeof delayedDelivery>>) => {
@@ -72,7 +66,7 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
       expect(eventsNamed(history, 'workflowExecutionSignaledEventAttributes')).to.have.length(1);
     };
 
-    it('causes no second request and no second record, although Temporal runs the step again', async () => {
+    it('causes no second request, although Temporal runs the step again', async () => {
       const scene = await delayedDelivery({ status: 200 });
       await wakeAndAnswer(scene);
       expect(await runOf(scene.delivery.id).result()).to.equal('succeeded');
@@ -86,7 +80,7 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
         leaseUntil: null,
       });
       await expectLocalAndSignaled(scene.delivery);
-      // Temporal does not end a run that has an unread signal. Instead, Temporal runs the step again.
+      // Temporal does not end a run with an unread signal, and runs the step again.
       expect(eventsNamed(await historyOf(scene.delivery), 'workflowTaskFailedEventAttributes')).to.have.length.above(0);
     });
 
@@ -106,7 +100,7 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
       await expectLocalAndSignaled(scene.delivery);
     });
 
-    it('causes one more attempt if the signal comes from a requested resend', async () => {
+    it('causes one more attempt if it comes from a resend', async () => {
       const scene = await delayedDelivery({ status: 200 });
       await resend(scene.delivery);
       await untilSignaled(scene.delivery);
@@ -121,15 +115,10 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
   });
 
   describe('while the run closes', () => {
-    /**
-     * The test requests two resends of each delivery around the end of the delivery's last attempt, at different moments for each delivery.
-     */
+    /** Two resends of each delivery, at different moments around the end of its last attempt. */
     const count = 20;
     const resends = 2;
-    /**
-     * The times from the answer of the receiver to the request of a resend, in milliseconds. The run closes some 20 to 60 ms after the
-     * answer.
-     */
+    /** In milliseconds after the receiver's answer. The run closes some 20 to 60 ms after the answer. */
     const momentOf = (index: number, round: number) => ((index * 7 + round * 3) % count) * 4;
 
     it('causes one attempt for each requested resend', async () => {
@@ -149,7 +138,7 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
           return delivery;
         }),
       );
-      // This time limit must be much shorter than two minutes, because after two minutes the sweeper repairs a lost resend.
+      // Much shorter than two minutes, because then the sweeper repairs a lost resend.
       await until('every POST', { timeoutMs: 15 * second }, async () =>
         deliveries.every((delivery) => postsOf(delivery) >= 1 + resends),
       );

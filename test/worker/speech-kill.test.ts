@@ -28,7 +28,6 @@ describe('the death of a worker while its program makes subtitles', function () 
   let mark: string;
   let ffmpeg: string;
   let mediaId: Id;
-  /** Returns the number of processes that have the mark in their arguments. */
   const running = async () => {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
@@ -61,7 +60,7 @@ describe('the death of a worker while its program makes subtitles', function () 
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  it('ends the program and the child process of the program', () =>
+  it('ends the program and its child process', () =>
     until('their end', { timeoutMs: 10 * second }, async () => (await running()) === 0));
 
   it('leaves the work directory and a counted attempt, but no track', async () => {

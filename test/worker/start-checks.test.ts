@@ -27,7 +27,6 @@ describe('the checks of Temporal at the start of a worker', function () {
   const tooOld = (version: string) =>
     `The Temporal server is ${version}. This service needs 1.29.1 or later: upgrade the server, one minor version after another.`;
 
-  /** @returns the mistakes that the checks report if the server gives these answers */
   async function mistakesBehind(answers: Pick<TerminatorOptions, 'serverVersion' | 'statuses'>) {
     const authority = await makeAuthority();
     const file = path.join(directory, 'authority');
@@ -81,7 +80,7 @@ describe('the checks of Temporal at the start of a worker', function () {
     ['7', 'permission denied'],
     ['16', 'unauthenticated'],
   ] as const) {
-    it(`report that the server refuses the namespace (${why}), together with other mistakes`, async () => {
+    it(`report that the server refuses the namespace (${why})`, async () => {
       const { reported } = await mistakesBehind({ serverVersion: '1.28.0', statuses: { DescribeNamespace: status } });
       expect(reported).to.deep.equal([
         tooOld('1.28.0'),
@@ -101,7 +100,7 @@ describe('the checks of Temporal at the start of a worker', function () {
     ]);
   });
 
-  it('report every unreadable file, and that the server is unreachable', async () => {
+  it('report every unreadable file and an unreachable server', async () => {
     const missing = { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/nowhere/ca', TEMPORAL_TLS_CLIENT_CERT_PATH: '/nowhere/cert' };
     const reported = await engineMistakes(settings({ ...missing, TEMPORAL_TLS_CLIENT_KEY_PATH: '/nowhere/key' }));
     expect(reported).to.deep.equal(

@@ -24,7 +24,7 @@ import { useTemporal, useWorker, type ObservedWorker } from '../toolkit/stack/wo
 const second = 1_000;
 const minute = 60 * second;
 
-describe('the sweeper, in a worker process', function () {
+describe('the sweeper in a worker', function () {
   this.timeout(60 * second);
   after('resume the schedule', () => temporal().schedule.getHandle('sweeper').unpause());
   const startWorker = useWorker();
@@ -36,7 +36,7 @@ describe('the sweeper, in a worker process', function () {
     worker = await startWorker({ WORKER_TASK_QUEUES: 'webhooks,mail,sales,upkeep' });
     const schedule = temporal().schedule.getHandle('sweeper');
     await schedule.pause();
-    // Otherwise an open round of a killed worker would block further rounds until the time limit of that round.
+    // A killed worker's open round would block further rounds until its time limit.
     for (const { workflow } of (await schedule.describe()).info.runningActions) {
       await temporal()
         .workflow.getHandle(workflow.workflowId)
@@ -70,7 +70,7 @@ describe('the sweeper, in a worker process', function () {
     expect(await round(), 'the next round').to.deep.equal({ rescued: 0 });
   });
 
-  it('rescues a mail whose workflow run was never started, so that the mail is sent', async () => {
+  it('rescues a mail whose workflow run was never started', async () => {
     const { mailbox } = await testStack();
     const { db, vault } = await testDeps();
     const { id: clubId } = await buildClub();
@@ -94,7 +94,7 @@ describe('the sweeper, in a worker process', function () {
     });
   });
 
-  it('does not rescue a failed notice during its pause, but counts it in workflow_rows_failing (ENG-16)', async () => {
+  it('does not rescue a failed notice during its pause (ENG-16)', async () => {
     const deps = await testDeps();
     const { source } = deps.db;
     const connection = await buildSalesConnection((await buildClub()).id, 'generic', 'a key');
@@ -122,21 +122,21 @@ describe('the sweeper, in a worker process', function () {
     await alter('sales_notices', id, { status: 'ignored' });
   });
 
-  it('has a schedule with one round each minute. Rounds do not overlap, and missed rounds are skipped', async () => {
+  it('has a schedule with one round each minute, without overlap', async () => {
     const { spec, policies, action } = await temporal().schedule.getHandle('sweeper').describe();
     expect(spec.intervals).to.deep.equal([{ every: minute, offset: undefined }]);
     expect(policies).to.include({ overlap: 'SKIP', catchupWindow: minute });
     expect(action).to.include({ workflowType: 'sweep', taskQueue: 'upkeep' });
   });
 
-  it('has a second schedule, which starts daily mails every 15 minutes, or late after an outage (COMM-17)', async () => {
+  it('has a second schedule, which starts daily mails every 15 minutes (COMM-17)', async () => {
     const { spec, policies, action } = await temporal().schedule.getHandle('space-digests').describe();
     expect(spec.intervals).to.deep.equal([{ every: 15 * minute, offset: undefined }]);
     expect(policies).to.include({ overlap: 'SKIP', catchupWindow: 15 * minute });
     expect(action).to.include({ workflowType: 'beginDigests', taskQueue: 'upkeep' });
   });
 
-  it('has its schedule created again within 5 min of a deletion, but a paused schedule is not resumed', async () => {
+  it('has its schedule created again within 5 min of a deletion', async () => {
     const { schedule } = temporal();
     const sweeper = schedule.getHandle('sweeper');
     await schedule.getHandle('retention').delete();

@@ -24,7 +24,7 @@ describe('the options of a Temporal worker', () => {
     });
   });
 
-  it('name the build as the worker’s version, with auto-upgrade. A checkout without a build has no version', () => {
+  it('name the build as the worker’s version, with auto-upgrade', () => {
     expect(workerOptions('mail', undefined)).not.to.have.property('workerDeploymentOptions');
     expect(workerOptions('mail', { version: '0.3.0', buildId: 'abc' })).to.deep.include({
       workerDeploymentOptions: {

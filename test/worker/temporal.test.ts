@@ -57,7 +57,7 @@ describe('a connection to Temporal', function () {
     await rm(directory, { recursive: true });
   });
 
-  /** Returns the settings that these variables give. A value `@name` means the file with this name. */
+  /** A value `@name` means the file with this name. */
   const settings = (variables: Record<string, string>) => {
     const env = Object.fromEntries(
       Object.entries(variables).map(([name, value]) => [
@@ -69,7 +69,7 @@ describe('a connection to Temporal', function () {
   };
   const mutual = { TLS_SERVER_CA_CERT_PATH: '@ca', TLS_CLIENT_CERT_PATH: '@cert', TLS_CLIENT_KEY_PATH: '@key' };
 
-  /** Connects in the way of commands, and in the way of workers. @returns the result of each way: `there`, or the problem */
+  /** Connects as commands do, and as workers do. Each result is `there` or the problem. */
   async function connectBoth(variables: Record<string, string>): Promise<string[]> {
     const attempts = [connectCommand, connectWorkers].map(async (connect) => {
       try {
@@ -85,7 +85,7 @@ describe('a connection to Temporal', function () {
     return [...new Set(await Promise.all(attempts))];
   }
 
-  it('works without TLS, with TLS, and with a client certificate from files or variables', async () => {
+  it('works without TLS, with TLS, and with a client certificate', async () => {
     expect(await connectBoth({})).to.deep.equal(['there']);
     expect(await connectBoth({ ADDRESS: open.address, TLS_SERVER_CA_CERT_PATH: '@ca' })).to.deep.equal(['there']);
     expect(await connectBoth({ ADDRESS: strict.address, ...mutual })).to.deep.equal(['there']);
@@ -98,7 +98,7 @@ describe('a connection to Temporal', function () {
     expect(await connectBoth({ ADDRESS: strict.address, ...data })).to.deep.equal(['there']);
   });
 
-  it('has an error that says what to do if the server requires or offers a different certificate', async () => {
+  it('has an error that says what to do if a certificate is wrong', async () => {
     const at = `Temporal at ${strict.address}`;
     expect(await connectBoth({ ADDRESS: strict.address, TLS_SERVER_CA_CERT_PATH: '@ca' })).to.deep.equal([
       `${at} demands a client certificate: set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH.`,
@@ -122,7 +122,7 @@ describe('a connection to Temporal', function () {
     ]);
   });
 
-  it('has an error that says what to do if only one side uses TLS or if no server listens', async () => {
+  it('has an error that says what to do if only one side uses TLS', async () => {
     expect(await connectBoth({ ADDRESS: open.address })).to.deep.equal([
       `Temporal at ${open.address} uses TLS, and we do not: set TEMPORAL_TLS to true.`,
     ]);
@@ -134,7 +134,7 @@ describe('a connection to Temporal', function () {
     ]);
   });
 
-  it('has an error that names every unreadable file, and certificates that do not match', async () => {
+  it('has an error that names every unreadable file', async () => {
     const wrong = {
       TLS_SERVER_CA_CERT_PATH: '@nonsense',
       TLS_CLIENT_CERT_PATH: '@missing',
@@ -158,7 +158,7 @@ describe('a connection to Temporal', function () {
     expect(expired).to.match(/^The client certificate of TEMPORAL_TLS_ has expired on .+: renew it\.$/);
   });
 
-  it('sends an API key over TLS, and has an error that says what to do if the key is refused or missing', async () => {
+  it('sends an API key over TLS, and reports a refused or missing key', async () => {
     const apiKey = randomUUID();
     open.apiKeys = [apiKey];
     const tls = { ADDRESS: open.address, TLS_SERVER_CA_CERT_PATH: '@ca' };
@@ -172,7 +172,7 @@ describe('a connection to Temporal', function () {
     open.apiKeys = [];
   });
 
-  it('uses the API key that its file newly contains, and ignores an empty or missing file', async () => {
+  it('uses a new API key from its file, and ignores an empty file', async () => {
     const file = path.join(directory, keyFile);
     await writeFile(file, 'first\n');
     const keys: string[] = [];

@@ -21,7 +21,6 @@ describe('the trace of an activity', () => {
   const origin = { traceId: '1'.repeat(32), spanId: '2'.repeat(16) };
   const info = { activityType: 'takeStep', workflowType: 'automationRun', taskQueue: 'automations', attempt: 2 };
 
-  /** Runs an activity with this header. Returns the span of the activity. @returns its span */
   async function runActivity(header: Payload | undefined): Promise<ExportedSpan | undefined> {
     const { inbound } = stepsInSpans({ info } as never);
     const headers = header === undefined ? {} : { [traceHeader]: header };
@@ -31,7 +30,7 @@ describe('the trace of an activity', () => {
   const caused = (at: number) =>
     defaultPayloadConverter.toPayload({ traceparent: `00-${origin.traceId}-${origin.spanId}-01`, at });
 
-  it('is the trace in its header for ten minutes, and later a new trace with a link to the first trace', async () => {
+  it('is the trace in its header for ten minutes, and later a new trace with a link', async () => {
     const soon = await runActivity(caused(Date.now() - longestTraceMs + 60 * second));
     expect(soon).to.include({ name: 'takeStep', traceId: origin.traceId, parent: origin.spanId });
     expect(soon?.links).to.deep.equal([]);
@@ -68,7 +67,7 @@ describe('a trace, from a request to the receiver', function () {
     expect(reportedLosses).to.equal(1);
   });
 
-  /** @returns the names of the spans from the root of the trace to the span with this name */
+  /** From the root of the trace. */
   const pathTo = (name: string): string[] => {
     const all = spans();
     const path: ExportedSpan[] = [];
@@ -95,7 +94,7 @@ describe('a trace, from a request to the receiver', function () {
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
 
-  it('includes the relay, the run and the attempt of a fact, but the receiver does not get its id', async () => {
+  it('includes the relay, the run and the attempt of a fact', async () => {
     const { receiver, subscription } = await subscribed();
     const eventId = await inSpan('request', {}, () => commitFact(subscription));
     const deliveryId = await waitForDelivery(eventId, subscription);
@@ -129,7 +128,7 @@ describe('a trace, from a request to the receiver', function () {
     ]);
   });
 
-  it('does not include a fact older than ten minutes, for which a new, linked trace begins', async () => {
+  it('does not include a fact older than ten minutes', async () => {
     const { subscription } = await subscribed();
     const eventId = idOfTime(Date.now() - longestTraceMs - second);
     const spanId = '2'.repeat(16);
@@ -150,7 +149,7 @@ describe('a trace, from a request to the receiver', function () {
     expect((await untilEnded('fact student.updated')).links).to.deep.equal([spanId]);
   });
 
-  it('includes a batch of facts if it contains the batch’s first fact, and links the traces of the others', async () => {
+  it('includes a batch of facts if it contains the batch’s first fact', async () => {
     const { subscription } = await subscribed();
     await inSpan('request', {}, async () => {
       for (let count = 0; count < 4; count++) await commitFact(subscription, { notified: count === 3 });

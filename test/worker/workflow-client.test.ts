@@ -43,7 +43,7 @@ describe('the workflow client', () => {
     temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
   const startedIn = (history: History) => eventsNamed(history, 'workflowExecutionStartedEventAttributes')[0];
 
-  it('ends a call that the server does not answer, and can repeat the call', async () => {
+  it('ends a call that the server does not answer', async () => {
     const line = await startTemporalLine();
     const behind = await NativeConnection.connect({ address: line.address });
     try {
@@ -92,7 +92,7 @@ describe('the workflow client', () => {
     });
   });
 
-  it('reports whether start created a run for a different process or found an existing run', async () => {
+  it('reports whether it created a run or found one', async () => {
     const run = runFor('webhookDelivery', newId());
     expect(await workflows.start(run, [false]), 'no worker runs here').to.equal('elsewhere');
     expect(await workflows.start(run, [false])).to.equal('before');
@@ -120,7 +120,7 @@ describe('the workflow client', () => {
         [1, 3],
         [2, 5],
       ] as const)
-        it(`is sent by ${way} together with priority key ${priorityKey} if the run has priority ${priority}`, async () => {
+        it(`is sent by ${way} with priority key ${priorityKey} for a run of priority ${priority}`, async () => {
           const run = { ...runFor('transactionalMail', newId()), priority };
           await begin(run);
           const { priority: sentPriority, taskQueue } = await handleOf(run).describe();

@@ -19,16 +19,16 @@ import { expect } from 'chai';
 
 const hour = 3_600_000;
 
-describe('an add-on, with time skipped', function () {
+describe('the run of an add-on', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   let stripe: StripeServer;
   let processor: PaymentProcessor;
-  /** The times at which the steps ran, by the clock of the time-skipping server. */
+  /** Times on the clock of the time-skipping server. */
   let steps: number[] = [];
-  /** A function that is called before each step. */
+
   let beforeStep: (step: number) => void = () => {};
 
   before('start the worker', async () => {
@@ -54,7 +54,7 @@ describe('an add-on, with time skipped', function () {
     Object.assign(stripe, { fates: [], calls: [], payments: [], up: true, delayMs: 0 });
   });
 
-  /** Creates a club with a card that the payment processor knows. */
+  /** The payment processor knows the club's card. */
   const buyer = async () => {
     const { id } = await buildClub();
     await buildPlan(id, 'professional', { customer_id: `cus_${id}` });
@@ -67,7 +67,7 @@ describe('an add-on, with time skipped', function () {
       taskQueue: 'billing',
       args: [id],
     });
-  /** Creates an add-on whose API process died after its claim. The lease of the claim has expired, so a step may continue. */
+  /** The API process died after its claim, and the lease has expired, so a step may continue. */
   const abandoned = async (clubId: Id) => {
     const now = new Date(await environment().currentTimeMs());
     return buildAddOn(clubId, {
@@ -108,7 +108,7 @@ describe('an add-on, with time skipped', function () {
     });
   }
 
-  it('is not charged again if an API process made the charge before it died', async () => {
+  it('is not charged again if the API made the charge before it died', async () => {
     const clubId = await buyer();
     const row = await abandoned(clubId);
     const { amount, currency } = { amount: 1_000, currency: 'usd' };
@@ -127,13 +127,13 @@ describe('an add-on, with time skipped', function () {
     expect(stripe.payments).to.have.length(1);
   });
 
-  it('is charged with the idempotency key of the API’s request if the API died before the charge', async () => {
+  it('is charged with the API’s idempotency key if the API died before the charge', async () => {
     const row = await abandoned(await buyer());
     expect(await (await start(row)).result()).to.equal('active');
     expect(stripe.calls).to.deep.equal(['GET /v1/payment_intents', `POST /v1/payment_intents ${row.id}`]);
   });
 
-  it('is retried with growing waits while the payment processor is unavailable, and is charged once', async () => {
+  it('is retried with growing waits while the payment processor is unavailable', async () => {
     const row = await abandoned(await buyer());
     stripe.up = false;
     beforeStep = (step) => {
@@ -147,7 +147,7 @@ describe('an add-on, with time skipped', function () {
     ]);
   });
 
-  it('is not charged after 23 hours, but an earlier charge is still found', async () => {
+  it('is not charged after 23 hours, but finds an earlier charge', async () => {
     const [withoutCharge, withCharge] = [await abandoned(await buyer()), await abandoned(await buyer())];
     stripe.up = false;
     beforeStep = () => {
@@ -170,7 +170,7 @@ describe('an add-on, with time skipped', function () {
     expect(stripe.calls.filter((text) => text.startsWith('POST'))).to.deep.equal([]);
   });
 
-  it('is charged once, even if five steps run concurrently. A step that lost its claim records nothing', async () => {
+  it('is charged once by five concurrent steps', async () => {
     const { db } = await testDeps();
     const row = await buildAddOn(await buyer());
     stripe.delayMs = 100;
@@ -189,7 +189,7 @@ describe('an add-on, with time skipped', function () {
     expect(await addOnRow(slow.id)).to.include({ status: 'pending' });
   });
 
-  it('leaves only ids in the history of its run', async () => {
+  it('leaves only ids in its history', async () => {
     const clubId = await buyer();
     const row = await abandoned(clubId);
     const handle = await start(row);

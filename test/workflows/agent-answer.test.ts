@@ -14,7 +14,7 @@ import { expect } from 'chai';
 
 const second = 1_000;
 
-describe('the run of an answer, with time skipped', function () {
+describe('the run of an answer', function () {
   this.timeout(30 * second);
   const timeSkipping = useTimeSkipping();
   const answering = useAnswering();
@@ -26,7 +26,6 @@ describe('the run of an answer, with time skipped', function () {
   });
   after('stop the worker, before its server', () => worker.stop());
 
-  /** Creates a question that was accepted at this moment, by the clock of the time-skipping server. */
   const ask = async () => buildQuestion({ acceptedAt: new Date(await environment().currentTimeMs()) });
   const start = (questionId: string) =>
     environment().client.workflow.start<typeof agentAnswer>('agentAnswer', {
@@ -35,7 +34,7 @@ describe('the run of an answer, with time skipped', function () {
       args: [questionId],
     });
 
-  it('runs one activity, and returns numbers and ids, but no text', async () => {
+  it('returns numbers and ids, but no text', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ answer: ['Ten ', 'minutes.'] });
     const handle = await start(questionId);
@@ -94,7 +93,7 @@ describe('the run of an answer, with time skipped', function () {
     );
   });
 
-  it('fails with the text so far if the worker died after the text had begun', async () => {
+  it('fails with the received text if the worker died after the first word', async () => {
     const { questionId, answerId } = await ask();
     const source = await testDatabase();
     await source.query(

@@ -15,14 +15,11 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-describe('requested attempts (test, resend, recovery), with time skipped', function () {
+describe('a requested attempt (test, resend, recovery)', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  /**
-   * Creates an endpoint that is throttled after 5 failures in a row. Its 5 failed deliveries wait at the gate. The receiver answers all
-   * later requests with this status.
-   */
+  /** The endpoint is throttled after 5 failures, and these 5 deliveries wait at the gate. Later requests get this status. */
   const throttled = async (status: () => number) => {
     const { receiver, subscription } = await engine().endpoint((_, number) => ({
       status: number <= 5 ? 500 : status(),
@@ -37,7 +34,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
     engine().act((deps, now) => recoverDeliveries(deps, clubId, endpoint.id, new Date(now.getTime() - hour), now));
   const resend = ({ clubId, endpoint, id }: TestWebhookDelivery) =>
     engine().act((deps, now) => resendDelivery(deps, clubId, endpoint.id, id, now));
-  /** Creates a failed delivery that still has its body. */
+  /** The delivery still has its body. */
   const failed = async (subscription: Subscription) => {
     const now = await engine().now();
     const delivery = await buildWebhookDelivery(subscription, now);
@@ -50,7 +47,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
     return delivery;
   };
 
-  describe('requested attempts at a throttled endpoint (DEL-5)', () => {
+  describe('at a throttled endpoint (DEL-5)', () => {
     type Ask = (subscription: Subscription, earlier: TestWebhookDelivery) => Promise<string>;
     const asks: { what: string; trigger: string; ask: Ask }[] = [
       {
@@ -75,7 +72,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
       },
     ];
     for (const { what, trigger, ask } of asks) {
-      it(`reset the circuit breaker and release the waiting deliveries if ${what} during the hold succeeds`, async () => {
+      it(`resets the circuit breaker if ${what} during the hold succeeds`, async () => {
         const { subscription, parked, holdUntil } = await throttled(() => 200);
         const id = await ask(subscription, await failed(subscription));
         expect(await engine().runOf({ id }).result()).to.equal('succeeded');
@@ -96,7 +93,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
         });
       });
 
-      it(`trip the circuit breaker again if ${what} during the hold fails`, async () => {
+      it(`trips the circuit breaker again if ${what} during the hold fails`, async () => {
         const { subscription, holdUntil } = await throttled(() => 503);
         const id = await ask(subscription, await failed(subscription));
         await until('its failure', { timeoutMs: 10_000 }, async () => (await attemptRows(id))[0]?.outcome);
@@ -119,7 +116,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   });
 
   describe('recovery', () => {
-    it('sends at most 4 deliveries at a time, whatever the state of the circuit breaker', async () => {
+    it('sends at most 4 deliveries at a time', async () => {
       let open = 0;
       let most = 0;
       const four = Promise.withResolvers<void>();
@@ -164,7 +161,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   });
 
   describe('a resend', () => {
-    it('causes one manual attempt, and no ninth scheduled attempt, if requested during the eighth attempt', async () => {
+    it('causes one manual attempt if requested during the eighth attempt', async () => {
       let delivery: TestWebhookDelivery | undefined;
       const { receiver, subscription } = await engine().endpoint(async (_, number) => {
         if (number === 8 && delivery) await resend(delivery);
@@ -183,7 +180,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', attemptCount: 9, schedulePosition: 8 });
     });
 
-    it('makes a pending delivery do its next scheduled attempt immediately, and causes no additional attempt', async () => {
+    it('makes a pending delivery do its next attempt immediately', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       const delivery = await engine().deliver(subscription);
       await engine().pass(2 * minute);

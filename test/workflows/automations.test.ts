@@ -1,4 +1,4 @@
-/** Tests the wakes and waits of automation runs on a Temporal server that skips time (AUTO-10, AUTO-12, AUTO-17). */
+/** Tests the wakes and waits of automation runs (AUTO-10, AUTO-12, AUTO-17). */
 import { expect } from 'chai';
 import { Temporal } from 'temporal-polyfill';
 import { activities as all } from '../../activities/index.ts';
@@ -29,10 +29,7 @@ const hasTag = (tag: Id, negate: boolean) => ({
   rules: [{ kind: 'has_tag' as const, negate, tag_ids: [tag] }],
 });
 
-/**
- * @returns two local times in the year after `from`: a time that the clocks skip, and a time that occurs twice. Each entry contains the
- * minute of the day, the number of days until the date, and the instant that a run must choose
- */
+/** One time that the clocks skip, and one time that occurs twice, in the year after `from`. `at` is the instant that a run must choose. */
 function nextChangesOfClocks(zone: string, from: Date): { zone: string; minute: number; days: number; at: Date }[] {
   const startsAt = Temporal.Instant.fromEpochMilliseconds(from.getTime()).toZonedDateTimeISO(zone);
   const first = startsAt.getTimeZoneTransition('next');
@@ -48,7 +45,7 @@ function nextChangesOfClocks(zone: string, from: Date): { zone: string; minute: 
   });
 }
 
-describe('a run of an automation, with time skipped', function () {
+describe('a run of an automation', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -69,7 +66,7 @@ describe('a run of an automation, with time skipped', function () {
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('automationRun', id));
 
   /**
-   * Creates a student whose run has begun. @param prepare a function that creates further data of the student and the club before the run
+   * Begins a run of a new student. `prepare` runs before the run begins.
    */
   async function entered(
     partsFor: (tag: Id) => Partial<Definition>,
@@ -84,7 +81,7 @@ describe('a run of an automation, with time skipped', function () {
     return { clubId, studentId, automationId, tag, runId: await enroll(clubId, automationId, studentId) };
   }
 
-  /** @returns the id of the run, after it has reached its first wait */
+  /** Waits until the run has reached its first wait. */
   async function enroll(clubId: Id, automationId: Id, studentId: Id): Promise<Id> {
     const { db } = await testDeps();
     const at = await now();
@@ -105,7 +102,7 @@ describe('a run of an automation, with time skipped', function () {
   const pathOf = async ({ clubId, automationId, runId }: { clubId: Id; automationId: Id; runId: Id }) =>
     (await readRun((await testDeps()).db, clubId, automationId, runId)).path;
 
-  /** Adds the tag to the student, and passes the fact of the change to the automations. */
+  /** Also passes the fact to the automations. */
   async function tagged({ clubId, studentId, tag }: { clubId: Id; studentId: Id; tag: Id }): Promise<void> {
     const { db } = await testDeps();
     const at = await now();
@@ -115,7 +112,7 @@ describe('a run of an automation, with time skipped', function () {
     await relay.carry();
   }
 
-  it('waits 90 days in one timer, and leaves this wait early when a fact meets the exit condition', async () => {
+  it('leaves a wait of 90 days when a fact meets the exit condition', async () => {
     const enteredAt = await now();
     const scene = await entered((tag) => ({
       exit_when: { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] },
@@ -132,7 +129,7 @@ describe('a run of an automation, with time skipped', function () {
     expect(timers).to.deep.equal(['step 1 of 1, a delay in about 90 d']);
   });
 
-  it('waits while its automation is paused, even beyond the end of its wait, until the gate releases it', async () => {
+  it('waits while its automation is paused, even after the end of its wait', async () => {
     const { db } = await testDeps();
     const scene = await entered(() => ({
       steps: [
@@ -218,7 +215,7 @@ describe('a run of an automation, with time skipped', function () {
     expect((new Date(wait?.left_at ?? 0).getTime() - enteredAt.getTime()) / day).to.be.within(20, 20.01);
   });
 
-  it('continues with its own version of the automation if a new version is published during a wait', async () => {
+  it('keeps its version if a new version is published during a wait', async () => {
     const delay: Step = { id: 'wait', kind: 'wait', wait: { kind: 'delay', amount: 30, unit: 'days' } };
     const scene = await entered(() => ({ steps: [delay, { id: 'old', kind: 'award_points', points: 1 }] }));
     await buildVersion(
@@ -239,7 +236,7 @@ describe('a run of an automation, with time skipped', function () {
     ]);
   });
 
-  it('uses the first possible instant if clocks skip or repeat the local time, tested in three time zones', async () => {
+  it('uses the first possible instant if clocks skip or repeat the local time', async () => {
     const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Sydney'];
     const startsAt = await now();
     const changes = zones.flatMap((zone) => nextChangesOfClocks(zone, startsAt));

@@ -27,7 +27,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-describe('campaign-run and space-digest, with time skipped', function () {
+describe('the run of a campaign or digest', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -39,7 +39,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
   let campaignId: Id;
   let ada: TestStudent;
   let now: Date;
-  /** The times at which mails were handed over, by the clock of the time-skipping server. */
+  /** Times on the clock of the time-skipping server. */
   let handedOver: number[];
 
   before('start the worker', async () => {
@@ -69,7 +69,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
     ada = await buildStudent(club.id);
   });
 
-  /** @param inMs the time from now until the start, rounded to minutes. The club's local time is UTC */
+  /** The start is rounded to minutes. The club's local time is UTC. */
   const schedule = (inMs: number) => {
     const at = new Date(Math.ceil((now.getTime() + inMs) / minute) * minute);
     return scheduleCampaign(deps, club.id, campaignId, at.toISOString().slice(0, 16), now).then(() => at.getTime());
@@ -82,7 +82,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
     });
   const arrived = () => mailbox.summaries({ to: ada.email }).length;
 
-  it('begins at its time, which is a month ahead, and repeats a refused mail a minute later', async () => {
+  it('begins after a month, and repeats a refused mail a minute later', async () => {
     mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
     const at = await schedule(30 * day);
     expect(await (await start()).result()).to.equal('sent');
@@ -156,7 +156,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
       expect([handedOver.length, arrived()]).to.deep.equal([2, 1]);
     });
 
-    it('ends unsent at the end of its date in the club’s time zone, if the club’s mail limit is used up', async () => {
+    it('ends unsent at the end of its local date if the club’s mail limit is used up', async () => {
       await buildPlan(club.id, 'trial');
       await deps.db.run(sql`INSERT INTO club_bulk_days (club_id, day, mails)
         SELECT ${club.id}, (${now}::timestamptz AT TIME ZONE 'UTC')::date + later, 25 FROM generate_series(0, 1) AS later`);
@@ -178,7 +178,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
   });
 });
 
-/** @returns a time zone in which it is now about noon */
+/** Now it is about noon in this zone. */
 function zoneAtNoon(at: Date): string {
   const hours = at.getUTCHours();
   return hours <= 12 ? `Etc/GMT-${12 - hours}` : `Etc/GMT+${hours - 12}`;

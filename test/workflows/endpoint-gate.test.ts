@@ -20,7 +20,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-describe('endpoint-gate, with time skipped', function () {
+describe('the gate of an endpoint', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
@@ -28,7 +28,6 @@ describe('endpoint-gate, with time skipped', function () {
     engine().act((deps, now) => pauseEndpoint(deps, clubId, endpoint.id, now));
   const enable = ({ clubId, endpoint }: Subscription) =>
     engine().act((deps, now) => enableEndpoint(deps, clubId, endpoint.id, now));
-  /** The number of deliveries that wait at the gate. */
   const parkedAt = async ({ endpoint }: Subscription) => {
     const [row] = await (
       await testDatabase()
@@ -49,7 +48,7 @@ describe('endpoint-gate, with time skipped', function () {
   };
 
   describe('an endpoint that is enabled after a pause', () => {
-    it('gets its waiting deliveries in pages of 1, 2, 4 … 64, and then the run of its gate ends', async () => {
+    it('gets its waiting deliveries in pages of 1, 2, 4 … 64', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 135);
@@ -72,7 +71,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await endpointRow(subscription.endpoint.id)).to.include({ releasePage: 0, gateLooksAt: null });
     });
 
-    it('gets no larger page while more than half of the last page’s deliveries are in progress', async () => {
+    it('gets no larger page while half of the last page is in progress', async () => {
       let answer = () => {};
       const answers = new Promise<void>((resolve) => (answer = resolve));
       const { subscription } = await engine().endpoint(async () => {
@@ -91,13 +90,13 @@ describe('endpoint-gate, with time skipped', function () {
       expect(pages.slice(0, 3)).to.deep.equal([0, 1, 1]);
     });
 
-    it('gets a page of 1 again after a failure, and is throttled after 5 failures', async () => {
+    it('gets a page of 1 again after a failure', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 12);
       engine().beforeGate = async () => {
         const source = await testDatabase();
-        // Waits until the released delivery has made an attempt. The delivery then waits for its next attempt.
+        // After its attempt, the released delivery waits for the next one.
         await until('the page before', { timeoutMs: 15_000 }, async () => {
           const rows = await source.query<unknown[]>(
             `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL AND attempt_count = 0`,
@@ -110,7 +109,7 @@ describe('endpoint-gate, with time skipped', function () {
       await engine().pass(30 * second);
       expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
       expect(receiver.requests).to.have.length(5);
-      // The fifth failed attempt throttles the endpoint. In its next step, the delivery then goes to the gate.
+      // The fifth failure throttles the endpoint, so the delivery goes to the gate in its next step.
       await until('all are parked', { timeoutMs: 15_000 }, async () => (await parkedAt(subscription)) === 12);
       const { clubId, endpoint } = subscription;
       await engine().act((deps, now) => disableEndpoint(deps, clubId, endpoint.id, now));
@@ -138,7 +137,7 @@ describe('endpoint-gate, with time skipped', function () {
   });
 
   describe('a delivery that is pending for 30 days', () => {
-    it('expires at a paused endpoint without a request, and the run of the delivery ends', async () => {
+    it('expires at a paused endpoint without a request', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 3);
@@ -154,7 +153,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('open');
     });
 
-    it('expires at a throttled endpoint unless the gate has admitted it, and the run of the delivery ends', async () => {
+    it('expires at a throttled endpoint unless the gate has admitted it', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       // The endpoint was throttled before its pause, with the longest hold.
       await alter('webhook_endpoints', subscription.endpoint.id, throttledRow(7, await engine().now()));
@@ -170,7 +169,7 @@ describe('endpoint-gate, with time skipped', function () {
     });
   });
 
-  it('ends when the endpoint is disabled. All waiting deliveries are canceled, and their runs end', async () => {
+  it('ends and cancels all waiting deliveries when the endpoint is disabled', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const { clubId, endpoint } = subscription;
     await pause(subscription);
@@ -184,7 +183,7 @@ describe('endpoint-gate, with time skipped', function () {
     expect(receiver.requests).to.have.length(0);
   });
 
-  it('ends when the endpoint is deleted, like the run of every delivery, wherever the delivery waits', async () => {
+  it('ends when the endpoint is deleted, like the runs of its deliveries', async () => {
     const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
     const { clubId, endpoint } = subscription;
     const waiting = await engine().deliver(subscription);
@@ -203,7 +202,7 @@ describe('endpoint-gate, with time skipped', function () {
     expect(receiver.requests).to.have.length(1);
   });
 
-  it('releases all deliveries even if the worker has no cache and replays the history at each task', async () => {
+  it('releases all deliveries even if the worker has no cache', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const deliveries: TestWebhookDelivery[] = [];
     await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -237,7 +236,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(timers).to.include('the endpoint to be enabled again; 1 parked');
     });
 
-    it('name the hold, the probe and the next page in the timers of a throttled endpoint’s gate', async () => {
+    it('name the hold, the probe and the next page of a throttled endpoint', async () => {
       const { subscription } = await engine().endpoint((_, number) =>
         number <= 7 ? { status: 500 } : { status: 200, delayMs: 300 },
       );
@@ -246,7 +245,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('open');
       const { timers } = await summariesOf(engine().gateOf(subscription));
       expect(timers[0]).to.match(
-        // The hold begins at the fifth failure. The time of the server continues until the gate checks the endpoint.
+        // The hold began at the fifth failure, and time has passed since then.
         /^the end of the circuit breaker's wait in about (?:60|5\d) s; \d parked; disabled as failing in about 5 d$/,
       );
       expect(timers[1]).to.match(/^the attempt that was let through; \d parked; disabled as failing in about 5 d$/);
@@ -273,7 +272,7 @@ describe('endpoint-gate, with time skipped', function () {
   });
 });
 
-/** Returns the columns of an endpoint whose circuit breaker tripped this many times. */
+/** The circuit breaker tripped this many times. */
 function throttledRow(step: number, holdUntil: Date): Record<string, unknown> {
   return {
     consecutive_failures: 4 + step,
@@ -287,7 +286,7 @@ function throttledRow(step: number, holdUntil: Date): Record<string, unknown> {
 
 const gateAt = ({ clubId, endpoint }: Subscription) => ({ clubId, endpointId: endpoint.id });
 
-/** Returns the details that the Temporal UI shows for a waiting run. */
+/** The details that the Temporal UI shows for a waiting run. */
 async function detailsOf(handle: { query: (name: string) => Promise<unknown> }): Promise<string> {
   return until('its details', { timeoutMs: 5_000 }, async () => {
     const metadata = (await handle.query('__temporal_workflow_metadata')) as { currentDetails?: string };

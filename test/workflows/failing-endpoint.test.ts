@@ -16,7 +16,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-describe('an endpoint that fails for 5 days, with time skipped', function () {
+describe('an endpoint that fails for 5 days', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
@@ -26,14 +26,14 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     engine().act((deps, now) => enableEndpoint(deps, clubId, endpoint.id, now));
   const test = ({ clubId, endpoint }: Subscription) =>
     engine().act((deps, now) => sendTest(deps, clubId, endpoint.id, now));
-  /** Throttles the endpoint by 5 deliveries that fail and continue to fail. @returns the time of the first failure */
+  /** Returns the time of the first failure. */
   const throttle = async (subscription: Subscription) => {
     const deliveries = await engine().deliverAll(subscription, 5);
     const { failingSince, breakerStep } = await endpointRow(subscription.endpoint.id);
     expect(breakerStep).to.equal(1);
     return { deliveries, failingSince: failingSince?.getTime() ?? Number.NaN };
   };
-  /** Returns the time from this moment until the endpoint was disabled. */
+  /** The time from now until the endpoint was disabled. */
   const disabledAfter = async (time: number, { endpoint }: Subscription) => {
     const row = await endpointRow(endpoint.id);
     expect(row).to.include({ status: 'disabled', disabledReason: 'failing', breakerStep: 0, holdUntil: null });
@@ -44,7 +44,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     return mails.map(({ template, administratorId }) => `${template} ${administratorId}`).toSorted();
   };
 
-  it('is disabled. Its waiting deliveries are canceled, and owners and admins get an e-mail', async () => {
+  it('is disabled, its deliveries are canceled, and owners and admins get an e-mail', async () => {
     const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
     const { clubId } = subscription;
     const admin = await buildMember(clubId, 'admin');

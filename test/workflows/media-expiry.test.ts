@@ -1,8 +1,4 @@
-/**
- * Tests videos that the plan of their club does not include. Such a video gets an expiry date. Administrators get a warning, and then the
- * video is removed, unless a new plan includes it (MED-10). Also tests files that move to the other bucket only after the end of their
- * processing (MED-25).
- */
+/** Tests the expiry of videos that the plan does not include (MED-10), and the move of files to the other bucket (MED-25). */
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
@@ -40,7 +36,7 @@ import { runWorkerHere } from '../toolkit/stack/worker.ts';
 const day = 86_400_000;
 const later = (at: Date, days: number) => new Date(at.getTime() + days * day);
 
-describe('the expiry of videos (MED-10) and the move of files, with time skipped', function () {
+describe('the expiry of videos (MED-10) and the move of files', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -71,7 +67,6 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
     ownerId = owner?.id ?? '';
   });
 
-  /** Reserves an upload. @returns the id of the file, or the code of the refusal */
   async function reserving(recording: boolean, mime = 'video/mp4'): Promise<string> {
     const deps = await mediaDeps(() => ({ signPut: async () => ({ url: 'https://files.example.com', headers: {} }) }));
     return reserveMedia(deps, clubId, { fileName: 'film.mp4', mime, sizeBytes: 9, recording }, now).then(
@@ -83,7 +78,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
     const { expiresAt, expiryLooksAt } = await fileOf(id);
     return { expiresAt, expiryLooksAt };
   };
-  /** Creates a recording with an expiry date, in a club whose plan does not host videos, and wakes the run of the recording. */
+  /** The club's plan does not host videos. Wakes the run of the recording. */
   async function recordingWithExpiry(at = now): Promise<Id> {
     await turnTo('starter', at);
     await follow();
@@ -106,7 +101,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('mediaExpiry', id));
   const customer = newId();
   let second = 1_790_000_000;
-  /** Changes the plan of the club by an event of the payment processor. */
+  /** The payment processor sends an event. */
   async function turnTo(plan: string, at = now): Promise<void> {
     const { db } = await testDeps();
     const about = { clubId, customer: `${customer}${clubId}`, subscription: `sub_${clubId}`, plan, at: (second += 1) };
@@ -124,7 +119,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
   };
 
   describe('a reservation', () => {
-    it('is refused for a video if the plan has no video hosting, unless it is a recording, which expires', async () => {
+    it('is refused for a video without video hosting, except for a recording', async () => {
       await buildPlan(clubId, 'starter');
       const before = await rowCounts();
       expect(await reserving(false)).to.equal('feature_not_in_plan');
@@ -144,7 +139,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await reserving(false)).to.equal('feature_not_in_plan');
     });
 
-    it('is accepted for other files even without video hosting, but not if it calls the file a recording', async () => {
+    it('is accepted for other files even without video hosting', async () => {
       await buildPlan(clubId, 'starter');
       expect(await datesOf(await reserving(false, 'application/pdf'))).to.deep.equal({
         expiresAt: null,
@@ -170,8 +165,8 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
     });
   });
 
-  describe('media-expiry', () => {
-    it('warns the owner and admins 7 days before the expiry, and then removes the file and its bytes', async () => {
+  describe('the run of an expiry', () => {
+    it('warns the owner and admins 7 days before, and then removes the file', async () => {
       const id = await recordingWithExpiry();
       await relay.carry();
       await environment().sleep(23 * day - 60_000);
@@ -203,7 +198,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null, removedAt: null });
     });
 
-    it('keeps an expired video if the plan gained video hosting before the next round of upkeep', async () => {
+    it('keeps an expired video if the plan gained video hosting just before', async () => {
       const id = await recordingWithExpiry();
       await step(id, later(now, 23));
       await turnTo('professional');
@@ -247,7 +242,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await step(newId(), now)).to.deep.equal({ done: true, outcome: 'removed' });
     });
 
-    it('sends each administrator one mail a day, which covers all files of that day', async () => {
+    it('sends each administrator one mail a day for all files', async () => {
       const [first, second_, third] = [
         await recordingWithExpiry(),
         await recordingWithExpiry(),
@@ -274,7 +269,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
   });
 
   describe('a plan that loses the feature', () => {
-    it('gives an expiry date and a run to every hosted video of the library, but to no other file', async () => {
+    it('gives an expiry date to every hosted video of the library', async () => {
       await turnTo('professional');
       await follow();
       const videos = [await buildMedia(clubId, { video: true }), await buildMedia(clubId, { video: true })];
@@ -293,7 +288,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       for (const { id } of videos) expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
     });
 
-    it('does not block further changes of the plan while upkeep waits for the lock on a file (ENG-6)', async () => {
+    it('does not block further changes of the plan (ENG-6)', async () => {
       await turnTo('professional');
       await follow();
       const { id } = await buildMedia(clubId, { video: true });
@@ -312,7 +307,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
     });
 
-    it('gives an expiry date even to a video that was added between two changes of the plan', async () => {
+    it('gives an expiry date to a video from between two changes of the plan', async () => {
       await turnTo('professional');
       await follow();
       const { id } = await buildMedia(clubId, { video: true });
@@ -357,14 +352,14 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       const run = { workflowId: workflowIdOf('mediaMove', id), taskQueue: 'moves', args: [id] };
       return { id, handle: await environment().client.workflow.start('mediaMove', run) };
     }
-    /** Waits until the run has checked the file once and now waits for the end of the processing. */
+    /** The run has checked the file once, and waits for the end of the processing. */
     const untilItWaits = (id: Id) =>
       until('its first look', { timeoutMs: 10_000 }, async () => {
         const { looksAt, leaseUntil } = await (await testDeps()).db.manager.findOneByOrFail(MediaMove, { id });
         return leaseUntil === null && looksAt > now;
       });
 
-    it('waits in a named timer while the file is being processed, and stores no name in Temporal', async () => {
+    it('waits in a named timer while the file is processed', async () => {
       const { id, handle } = await moving();
       await untilItWaits(id);
       await (await testDeps()).db.manager.update(Media, { id }, { looksAt: null });

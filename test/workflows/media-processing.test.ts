@@ -19,17 +19,17 @@ import { expect } from 'chai';
 
 const second = 1_000;
 
-describe('media-processing, on the real server', function () {
+describe('the run of media processing', function () {
   this.timeout(60 * second);
   const temporal = useTemporal();
   let connection: NativeConnection;
   let client: WorkflowClient;
   let worker: { stop(): Promise<void> };
   let club: TestClub;
-  /** Functions that run when the next file reaches the failpoint with this name. */
+  /** Run when the next file reaches the failpoint of this name. */
   let meanwhile: Partial<Record<Parameters<ProcessingDeps['failpoint']>[0], () => Promise<void>>> = {};
 
-  /** A function that is called with the club of each claimed file. */
+  /** Called with the club of each claimed file. */
   let whenClaimed: (clubId: string | undefined) => Promise<void> = async () => {};
 
   before('start the worker', async () => {
@@ -60,7 +60,7 @@ describe('media-processing, on the real server', function () {
     return { id: media.id, handle: temporal().workflow.getHandle(workflowIdOf('mediaProcessing', media.id)) };
   }
 
-  it('ends as ready, or as failed with a reason, and stores neither name nor text of the file in Temporal', async () => {
+  it('ends as ready, or as failed with a reason, and stores no text in Temporal', async () => {
     const outcomes: unknown[] = [];
     for (const file of [notes, { ...notes, mime: 'application/pdf' }]) {
       const { id, handle } = await started(file);
@@ -83,7 +83,7 @@ describe('media-processing, on the real server', function () {
     expect(timers[0]).to.match(/^another try (at once|in about 1 s), after 1 fault\(s\) of ours$/);
   });
 
-  /** @returns the files of the list that are unclaimed and due after this time */
+  /** Unclaimed files that are due after this time. */
   async function putOffAfter(then: Date, files: readonly { id: string }[]): Promise<string[]> {
     const rows: { id: string }[] = await (
       await testDatabase()
@@ -94,7 +94,7 @@ describe('media-processing, on the real server', function () {
     return rows.map(({ id }) => id);
   }
 
-  it('begins a file of a second club while slow files of the first club use their whole share (ENG-20)', async () => {
+  it('begins a file of a second club while another club uses its share (ENG-20)', async () => {
     const share = slots.media.activities / 2;
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     let startedFiles = 0;

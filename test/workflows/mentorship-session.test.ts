@@ -1,7 +1,4 @@
-/**
- * Tests the mails about a mentorship session, with time skipped: confirmation, reminders, the request for a rating, and mails that must not
- * be sent (MENT-11).
- */
+/** Tests the mails about a mentorship session (MENT-11). */
 import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
 import { bookSession, cancelOwnSession } from '../../domain/mentorships/booking.ts';
@@ -23,7 +20,7 @@ import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 const hour = 3_600_000;
 
-describe('mentorship-session', function () {
+describe('the run of a mentorship session', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -101,7 +98,7 @@ describe('mentorship-session', function () {
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('mentorshipSession', id));
   const to = (address: string) => outbox.filter((mail) => mail.to === address);
 
-  it('sends a confirmation with calendar entry, reminders 24 h and 1 h before, then asks to rate (MENT-11)', async () => {
+  it('sends a confirmation, two reminders, and a request for a rating (MENT-11)', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     const [confirmation] = to(ada.email);
@@ -128,7 +125,7 @@ describe('mentorship-session', function () {
     expect(outbox).to.have.length(5);
   });
 
-  it('reminds only of the new time after a move, and updates the existing calendar entry', async () => {
+  it('reminds only of the new time after a move, and updates the calendar entry', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     expect(await book(inHours(80), id)).to.equal(id);
@@ -145,7 +142,7 @@ describe('mentorship-session', function () {
     expect((await now()).getTime()).to.be.at.least(inHours(80).getTime());
   });
 
-  it('removes the former mentor’s calendar entry exactly once if a move changes the mentor (MENT-11)', async () => {
+  it('removes the former mentor’s calendar entry once if the mentor changes (MENT-11)', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     const [former, later] = [await buildMember(club.id, 'support'), await buildMember(club.id, 'support')];
@@ -181,7 +178,7 @@ describe('mentorship-session', function () {
     expect(await mailsOf(id)).to.have.length(12);
   });
 
-  it('sends no removal mail to a mentor who got no earlier mail, or who is the mentor again (MENT-11)', async () => {
+  it('sends no removal mail to a mentor who got no earlier mail (MENT-11)', async () => {
     const deps = await testDeps();
     const other = await buildMember(club.id, 'support');
     const giveTo = (mentorId: Id) =>
@@ -212,7 +209,7 @@ describe('mentorship-session', function () {
     await runOf(id).result();
   });
 
-  it('tells the session’s own mentor of a cancellation, even if the mentorship has a new mentor (MENT-11)', async () => {
+  it('tells the session’s own mentor of a cancellation (MENT-11)', async () => {
     const { db } = await testDeps();
     const { email } = await db.manager.findOneByOrFail(Administrator, { id: mentorship.mentorId });
     const other = await buildMember(club.id, 'support');
@@ -229,7 +226,7 @@ describe('mentorship-session', function () {
     expect(to(other.email)).to.deep.equal([]);
   });
 
-  it('sends no reminder whose time was already over when the session was booked (MENT-11)', async () => {
+  it('sends no reminder for a time before the booking (MENT-11)', async () => {
     const id = await book(inHours(3));
     expect(await runOf(id).result()).to.equal('over');
     await settled(id, 4);
@@ -253,7 +250,7 @@ describe('mentorship-session', function () {
     expect(to(ada.email).at(-1)?.calendar).to.deep.include({ method: 'CANCEL', id, sequence: 1 });
   });
 
-  it('sends no reminder of the old time if the session is moved before the reminder is claimed (MENT-11)', async () => {
+  it('sends no reminder of the old time if the session is moved (MENT-11)', async () => {
     const deps = await testDeps();
     const id = await book(inHours(30));
     await settled(id, 2);
@@ -283,7 +280,7 @@ describe('mentorship-session', function () {
     await runOf(id).result();
   });
 
-  it('folds lines of the calendar entry at 75 bytes, and escapes characters that would end a line', () => {
+  it('folds lines of the calendar entry at 75 bytes', () => {
     const event = {
       method: 'REQUEST' as const,
       id: 'x',

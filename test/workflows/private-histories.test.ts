@@ -1,4 +1,4 @@
-/** Tests that Temporal stores only opaque ids and numbers about answers and imports, but no text of a person. */
+/** Tests that Temporal stores no text of a person about answers and imports. */
 import { NativeConnection } from '@temporalio/worker';
 import { expect } from 'chai';
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';
@@ -37,7 +37,6 @@ describe('the histories of answers and imports in Temporal', function () {
     workers.push(await runWorkerHere(connection, { taskQueue, namespace, activities }));
   }
 
-  /** Starts the workflow run of a record. @returns the run */
   async function start(workflowType: WorkflowType, subjectId: Id, clubId: Id) {
     const { namespace } = readConfig().temporal;
     const run = { workflowType, subjectId, clubId, attributes: { ClubId: clubId } };
@@ -45,10 +44,7 @@ describe('the histories of answers and imports in Temporal', function () {
     return temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
   }
 
-  /**
-   * Returns a failpoint that throws once, at the place named `point`. The error quotes `words`, in the way in which a Postgres error can
-   * quote a row.
-   */
+  /** Throws once at `point`. The error quotes `words`, as a Postgres error can quote a row. */
   function failingOnce(point: string, words: readonly string[]): (name: string) => Promise<void> {
     let failed = false;
     return async (name) => {
@@ -58,7 +54,7 @@ describe('the histories of answers and imports in Temporal', function () {
     };
   }
 
-  it('contain no text of a question, of the answer or of the agent’s material, even if a step fails', async () => {
+  it('contain no text of a question, answer or material, even if a step fails', async () => {
     const secrets = {
       agent: 'Quillon the bosun',
       instructions: 'Never mention the Marlinspike',

@@ -26,7 +26,7 @@ describe('a scheduled run of retention', function () {
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
-  /** The results of the rounds of a run, in order. The last result is repeated. */
+  /** In order. The last result is repeated. */
   let rounds: Awaited<ReturnType<Activities['retention']['retain']>>[] = [];
   let times: number[] = [];
 

@@ -23,15 +23,15 @@ import { expect } from 'chai';
 
 const day = 86_400_000;
 
-describe('sales, with time skipped', function () {
+describe('the run of a sale', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   let relay: RelayHere;
-  /** The number of next notices that fail with an internal fault. */
+  /** This many of the next notices fail with an internal fault. */
   let faults = 0;
-  /** The number of next notices that fail before they write anything. */
+  /** This many of the next notices fail before they write anything. */
   let faultsOfVault = 0;
 
   before('start the worker', async () => {
@@ -74,7 +74,7 @@ describe('sales, with time skipped', function () {
     return shop;
   }
 
-  /** Creates a canceled subscription whose access ends in this number of days. */
+  /** The access ends in this number of days. */
   async function canceledIn(
     days: number,
   ): Promise<{ shop: TestShop; id: Id; enrollmentId: Id; end: Date; handle: WorkflowHandle }> {
@@ -113,15 +113,15 @@ describe('sales, with time skipped', function () {
   const untilItLooksAt = (id: Id, end: Date) =>
     until('the timer', { timeoutMs: 15_000 }, async () => (await endingOf(id)).looksAt?.getTime() === end.getTime());
 
-  /** Performs an action of an administrator, and starts the runs that the action wakes. */
+  /** Also starts the runs that the action wakes. */
   async function act(what: (tx: Transaction) => Promise<unknown>): Promise<void> {
     const { db } = await testDeps();
     await db.source.transaction((manager) => what(new Transaction(manager)));
     await relay.carry();
   }
 
-  describe('sales-notice', () => {
-    it('processes a notice, and returns the status of the notice', async () => {
+  describe('a notice', () => {
+    it('processes a notice, and returns its status', async () => {
       const shop = await shopHere();
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
       await relay.carry();
@@ -129,7 +129,7 @@ describe('sales, with time skipped', function () {
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
     });
 
-    it('repeats the processing after faults until it succeeds, and records the sale once', async () => {
+    it('repeats the processing after faults, and records the sale once', async () => {
       const shop = await shopHere();
       faults = 3;
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -138,7 +138,7 @@ describe('sales, with time skipped', function () {
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
     });
 
-    it('counts its faults in the name of its timer, and ends when the fault is repaired (ENG-16)', async () => {
+    it('counts its faults in the name of its timer (ENG-16)', async () => {
       const shop = await shopHere();
       faultsOfVault = 3;
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -169,8 +169,8 @@ describe('sales, with time skipped', function () {
     });
   });
 
-  describe('subscription-end', () => {
-    it('waits until the end of the access, which its timer names, and then records the end', async () => {
+  describe('the end of a subscription', () => {
+    it('waits until the end of the access, and then records the end', async () => {
       const { id, end, handle } = await canceledIn(40);
       expect(await handle.result()).to.equal('ended');
       expect(await now()).to.be.at.least(end);
@@ -198,8 +198,7 @@ describe('sales, with time skipped', function () {
     it('waits again for the end of the access if the access was revoked and then restored', async () => {
       const { shop, id, enrollmentId, end } = await canceledIn(20);
       await act(async (tx) => revokeAccess(tx, shop.club.id, enrollmentId, 'revocation', await now()));
-      // The test does not await the result of the run. Otherwise the server would skip time to the end of the run, and the restoration
-      // would come too late.
+      // If the test awaited the run's result, the server would skip time to the end of the run, and the restoration would be too late.
       await until('the recorded end', { timeoutMs: 15_000 }, async () => (await endingOf(id)).endedAt !== null);
       await act(async (tx) => restoreAccess(tx, shop.club.id, enrollmentId, await now()));
       await untilItLooksAt(id, end);

@@ -20,14 +20,14 @@ import { expect } from 'chai';
 
 const second = 1_000;
 
-describe('source-index, on the real server', function () {
+describe('the run of an indexing', function () {
   this.timeout(60 * second);
   const temporal = useTemporal();
   let connection: NativeConnection;
   let client: WorkflowClient;
   let worker: { stop(): Promise<void> };
   const ocr = ocrDeps(ocrCommand('read'));
-  /** Functions that run when the next source reaches the failpoint with this name. */
+  /** Run when the next source reaches the failpoint of this name. */
   let meanwhile: Partial<Record<Parameters<IndexingDeps['failpoint']>[0], () => Promise<void>>> = {};
 
   before('start the worker', async () => {
@@ -98,7 +98,7 @@ describe('source-index, on the real server', function () {
     expect(await detailsOf(handleOf(source))).to.equal('failed: file_corrupt');
   });
 
-  it('indexes the newest text of a lesson that changes during the indexing', async () => {
+  it('indexes the newest text of a lesson that changes meanwhile', async () => {
     const source = await buildLessonSource('Old.');
     meanwhile['source_read'] = () => changeLesson(source, 'New.');
     await wake(source);
@@ -107,7 +107,7 @@ describe('source-index, on the real server', function () {
     expect(await sourceRow(source)).to.include({ status: 'ready', indexedVersion: 2, wantedVersion: 2 });
   });
 
-  it('ends with outcome gone if its source is deleted during the indexing', async () => {
+  it('ends with the outcome `gone` if its source is deleted meanwhile', async () => {
     const source = await buildLessonSource('Text.');
     meanwhile['source_claimed'] = async () => {
       await (await testDatabase()).query(`DELETE FROM agent_sources WHERE id = $1`, [source.id]);
@@ -116,7 +116,7 @@ describe('source-index, on the real server', function () {
     expect(await handleOf(source).result()).to.equal('gone');
   });
 
-  it('waits after a fault in a timer that names the next attempt, and a wake does not end this wait', async () => {
+  it('waits after a fault in a timer that names the next attempt', async () => {
     const source = await buildLessonSource('Text.');
     meanwhile['source_read'] = () => Promise.reject(new Error('a fault of ours'));
     await wake(source);
@@ -125,7 +125,7 @@ describe('source-index, on the real server', function () {
     expect(await handleOf(source).result()).to.equal('ready');
     expect(await sourceRow(source)).to.include({ attempts: 2, fence: 2 });
     const { timers } = await summariesOf(handleOf(source));
-    // The wait is 4 to 5 s. The timer lasts for the rest of the wait, and on a busy machine less of the wait remains.
+    // The wait is 4 to 5 s, and less of it remains on a busy machine.
     expect(timers[0]).to.match(/^attempt 2 in about [1-5] s$/);
   });
 

@@ -5,7 +5,7 @@ import { interceptors } from '../../workflows/traces.ts';
 const cause = (text: string) => ({ [traceHeader]: { data: new TextEncoder().encode(text) } });
 const other = { other: { data: new Uint8Array() } };
 
-/** Creates the interceptors of a run. @returns for each interceptor, a function that passes headers through the interceptor */
+/** Returns, for each interceptor of a run, a function that passes headers through it. */
 function run() {
   const { inbound: [inbound] = [], outbound: [outbound] = [] } = interceptors();
   const passThrough = (call: (input: never, next: never) => unknown) => (headers: object) => {
@@ -29,7 +29,7 @@ function run() {
 }
 
 describe('the trace of a run', () => {
-  it('is passed from the start to activities, local activities and the next run, beside other headers', () => {
+  it('is passed from the start to activities, local activities and the next run', () => {
     const { execute, ...others } = run();
     expect(execute(cause('start'))).to.deep.equal({ answer: 'answer', isSame: true, headers: cause('start') });
     for (const schedule of [others.activity, others.localActivity, others.continueAsNew])

@@ -31,17 +31,13 @@ import { runWorkerHere } from '../toolkit/stack/worker.ts';
 const second = 1_000;
 const minute = 60 * second;
 
-/** The waits after attempts 1 to 7. The first waits are short, because a person waits for the mail. */
+/** After attempts 1 to 7. The first waits are short, because a person waits for the mail. */
 const waits = [10 * second, minute, 5 * minute, 15 * minute, 30 * minute, 60 * minute, 120 * minute];
-/** The tolerances of a measured wait. A wait is measured as the time between two SMTP conversations. */
-/**
- * A busy machine may make an attempt later, but never earlier. This tolerance is smaller than the difference between any two waits in
- * `waits`.
- */
+/** A busy machine may be late, but by less than the difference between any two waits. */
 const lateMs = 5 * second;
 const slackMs = second;
 
-describe('transactional-mail, with time skipped', function () {
+describe('the run of a transactional mail', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -49,9 +45,8 @@ describe('transactional-mail, with time skipped', function () {
   let mailbox: Mailbox;
   let smtp: SmtpSender;
   let deps: Awaited<ReturnType<typeof testDeps>>;
-  /** The mails that the step handed over, each with its time by the clock of the time-skipping server. */
+  /** `at` is a time on the clock of the time-skipping server. */
   let sendings: { mail: OutgoingMail; at: number }[] = [];
-  /** The outcome of each attempt. */
   let outcomes: MailOutcome[] = [];
   let mailDeps: MailDeps;
 
@@ -84,7 +79,7 @@ describe('transactional-mail, with time skipped', function () {
   afterEach(() => mailbox.succeed());
   after('close the SMTP connections', () => smtp.close());
 
-  /** Creates a mail that was requested at this moment, by the clock of the time-skipping server. */
+  /** Uses the clock of the time-skipping server. */
   const requestedMail = async (template: MailTemplate = 'student_verify_email', student?: TestStudent) => {
     const { id: clubId } = await buildClub();
     const recipient = student ?? (await buildStudent(clubId, { verified: false }));
@@ -142,7 +137,7 @@ describe('transactional-mail, with time skipped', function () {
       };
     };
 
-    it('names the lesson and has a link to the submission. A second request for the mail is refused (ASG-12)', async () => {
+    it('names the lesson and links to the submission (ASG-12)', async () => {
       const { id, submission, student, again } = await reviewed();
       expect(await outcomeOf(id)).to.equal('sent');
       const [{ mail } = { mail: undefined }] = sendings;
@@ -154,7 +149,7 @@ describe('transactional-mail, with time skipped', function () {
       expect(refused).to.equal('23505');
     });
 
-    it('is canceled if the submission was deleted, for example together with its student', async () => {
+    it('is canceled if the submission was deleted', async () => {
       const { id, submission } = await reviewed();
       await deps.db.source.query(`DELETE FROM assignment_submissions WHERE id = $1`, [submission]);
       expect(await outcomeOf(id)).to.equal('canceled');
@@ -162,7 +157,7 @@ describe('transactional-mail, with time skipped', function () {
     });
   });
 
-  it('sends the mail immediately, and then its run ends', async () => {
+  it('sends the mail immediately', async () => {
     const { id, tokenId, student } = await requestedMail();
     expect(await outcomeOf(id)).to.equal('sent');
     expect(await rowOf(id)).to.include({ status: 'sent', attemptCount: 1, leaseUntil: null });
@@ -172,7 +167,7 @@ describe('transactional-mail, with time skipped', function () {
     expect(message?.text).to.contain(tokenText(deps.vault, 'student_verify_email', tokenId ?? ''));
   });
 
-  it('sends the mail once after two refusals, with the scheduled waits between the attempts', async () => {
+  it('sends the mail once after two refusals', async () => {
     const { id, student } = await requestedMail();
     refuse(student.email, 2);
     expect(await outcomeOf(id)).to.equal('sent');
@@ -227,7 +222,7 @@ describe('transactional-mail, with time skipped', function () {
     expect(sendings).to.have.length(1);
   });
 
-  it('cancels the mail if its token, such as a code for 10 minutes, expires before the next attempt', async () => {
+  it('cancels the mail if its token expires before the next attempt', async () => {
     const { id, student } = await requestedMail('student_code');
     refuse(student.email, 9);
     expect(await outcomeOf(id)).to.equal('canceled');
@@ -248,10 +243,7 @@ describe('transactional-mail, with time skipped', function () {
   describe('the daily limit of a new club (DEC-65)', () => {
     const day = 86_400_000;
     const midnight = new Date('2033-05-04T00:00:00Z').getTime();
-    /**
-     * Requests this number of mails of a club. @returns a function that makes one step of each mail. The argument of the function is the
-     * time since the midnight before the creation of the club
-     */
+    /** The returned function makes one step of each mail, at a time after the midnight before the club was created. */
     const mailsOf = async (count: number, template: MailTemplate, { warmUp = [2, 3], plan = 'professional' } = {}) => {
       const club = await buildClub();
       await deps.db.source.query(`UPDATE clubs SET created_at = $2, opening_plan = $3 WHERE id = $1`, [
@@ -273,7 +265,7 @@ describe('transactional-mail, with time skipped', function () {
     };
     const countSent = (steps: readonly { done: boolean }[]) => steps.filter(({ done }) => done).length;
 
-    it('allows this number of invitations a day, spreads the others over the next days, and loses none', async () => {
+    it('spreads invitations over the next days, and loses none', async () => {
       const { ids, stepAll } = await mailsOf(7, 'student_invitation');
       const first = await stepAll(0);
       expect(countSent(first)).to.equal(2);
@@ -311,7 +303,7 @@ describe('transactional-mail, with time skipped', function () {
       expect(days).to.deep.equal([{ mails: 1 }]);
     });
 
-    it('is 25 mails a day on the trial plan, whatever the age of the club', async () => {
+    it('is 25 mails a day on the trial plan', async () => {
       const { stepAll } = await mailsOf(26, 'student_invitation', { warmUp: [], plan: 'trial' });
       expect(countSent(await stepAll(6 * day))).to.equal(25);
     });
@@ -322,7 +314,7 @@ describe('transactional-mail, with time skipped', function () {
     });
   });
 
-  it('leaves names out of the mail if the student’s or the club’s name contains a web address (DEC-64)', async () => {
+  it('omits a name that contains a web address (DEC-64)', async () => {
     const { id, clubId, student } = await requestedMail('student_already_registered');
     const { source } = deps.db;
     await source.query(`UPDATE clubs SET name = 'Win at evil.com' WHERE id = $1`, [clubId]);
@@ -336,7 +328,7 @@ describe('transactional-mail, with time skipped', function () {
   });
 
   describe('a mail to a former address (DEC-60)', () => {
-    /** Changes the address of a student. Returns the student, and the mail about the change. */
+    /** Returns the student, and the mail about the change. */
     const changeAddress = async () => {
       const { id: clubId } = await buildClub();
       const student = await buildStudent(clubId);
@@ -350,7 +342,7 @@ describe('transactional-mail, with time skipped', function () {
       return { id, clubId, student, email };
     };
 
-    it('is sent to the former address and does not name the new one. Then neither is stored with the mail', async () => {
+    it('is sent to the former address, and does not name the new one', async () => {
       const { id, student, email } = await changeAddress();
       expect((await rowOf(id)).sealedAddress?.toString('latin1')).to.not.include(student.email);
       refuse(student.email, 1);
@@ -383,7 +375,7 @@ describe('transactional-mail, with time skipped', function () {
     expectWaits(waits.slice(0, 1));
   });
 
-  it('sends the mail once if two steps run concurrently. The second step waits for the end of the lease', async () => {
+  it('sends the mail once if two steps run concurrently', async () => {
     const { id, student, now } = await requestedMail();
     const otherStep = Promise.withResolvers<void>();
     const { sendMail } = all.transactionalMail({

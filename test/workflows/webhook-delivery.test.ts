@@ -22,19 +22,16 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** The scheduled waits after attempts 1 to 7 (DEL-3). */
+/** After attempts 1 to 7 (DEL-3). */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
-/**
- * The longest time by which a step may run late after its timer on a busy machine. This time is shorter than the difference between any two
- * entries of `waits`.
- */
+/** A step may be this late on a busy machine. Any two entries of `waits` differ by more. */
 const engineMs = 10 * second;
 
-describe('webhook-delivery, with time skipped', function () {
+describe('the run of a webhook delivery', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  /** Creates a delivery that is due now, by the clock of the time-skipping server. The receiver gives these answers and then 200. */
+  /** The delivery is due now by the clock of the time-skipping server. The receiver gives these answers, and then 200. */
   const due = async (answers: readonly Answer[] = []) => {
     const { receiver, subscription } = await engine().endpoint((_, number) => answers[number - 1] ?? { status: 200 });
     const now = await engine().now();
@@ -42,7 +39,7 @@ describe('webhook-delivery, with time skipped', function () {
   };
   const start: SkippedEngine['start'] = (delivery, options) => engine().start(delivery, options);
   const outcomeOf = async (...parameters: Parameters<typeof start>) => (await start(...parameters)).result();
-  /** Returns the times from the end of each attempt to the start of the next attempt, in milliseconds. */
+  /** From the end of each attempt to the start of the next, in milliseconds. */
   const waitsBetween = (attempts: readonly WebhookAttempt[]) =>
     attempts.slice(1).map((next, index) => {
       const { startedAt, durationMs } = attempts[index] as WebhookAttempt;
@@ -50,14 +47,14 @@ describe('webhook-delivery, with time skipped', function () {
     });
   const failures = (count: number): Answer[] => Array.from({ length: count }, () => ({ status: 500, body: 'no' }));
 
-  describe('the schedule of 8 attempts and their waits (DEL-3)', () => {
+  describe('the schedule (DEL-3)', () => {
     const variations = [
       { jitter: 0, share: 0.9, what: '10 % less' },
       { jitter: 0.5, share: 1, what: 'the waits of the table' },
       { jitter: 1 - Number.EPSILON, share: 1.1, what: 'just under 10 % more' },
     ];
     for (const { jitter, share, what } of variations) {
-      it(`has waits from 5 s to 10 h between the attempts (${what}), and the delivery fails after the eighth`, async () => {
+      it(`waits 5 s to 10 h between the attempts (${what}), and fails after the eighth`, async () => {
         engine().random = jitter;
         const { receiver, delivery, now } = await due(failures(9));
         expect(await outcomeOf(delivery)).to.equal('failed');
@@ -77,7 +74,7 @@ describe('webhook-delivery, with time skipped', function () {
       });
     }
 
-    it('spreads the eight attempts over about 27 hours', async () => {
+    it('takes about 27 hours for eight attempts', async () => {
       const { delivery } = await due(failures(8));
       await outcomeOf(delivery);
       const attempts = await attemptRows(delivery.id);
@@ -90,7 +87,7 @@ describe('webhook-delivery, with time skipped', function () {
       const handle = await start(delivery);
       await handle.result();
       const { timers } = await summariesOf(handle);
-      // The fifth failure throttles the endpoint. From then on the delivery also waits at the gate of the endpoint.
+      // After the fifth failure the delivery also waits at the gate.
       expect(timers.filter((name) => name !== "its turn at the endpoint's gate")).to.deep.equal([
         'attempt 2 of 8 in about 5 s',
         'attempt 3 of 8 in about 5 min',
@@ -113,7 +110,7 @@ describe('webhook-delivery, with time skipped', function () {
     }
   });
 
-  it('sends every attempt with the same id and body, a new timestamp and a valid signature', async () => {
+  it('sends every attempt with one id and body, and a new valid signature', async () => {
     const { receiver, delivery } = await due(failures(8));
     const webhook = new Webhook(delivery.endpoint.secret);
     await outcomeOf(delivery);
@@ -125,13 +122,12 @@ describe('webhook-delivery, with time skipped', function () {
       expect(webhook.verify(request.body, { ...request.headers })).to.have.property('id', delivery.eventId);
       expect(secondsOf(request)).to.be.within(-1, 0);
     });
-    /** Returns how many seconds the timestamp of an attempt differs from the arrival of its request. */
     function secondsOf({ headers, receivedAt }: ReceivedRequest): number {
       return Number(headers['webhook-timestamp']) - Math.floor(receivedAt.getTime() / second);
     }
   });
 
-  it('waits longer if a response with 429 or 503 has Retry-After, but at most 10 hours (DEL-2)', async () => {
+  it('waits as long as Retry-After says, but at most 10 hours (DEL-2)', async () => {
     const answerWith = (status: number, seconds: number): Answer => ({
       status,
       headers: { 'retry-after': String(seconds) },
@@ -183,7 +179,7 @@ describe('webhook-delivery, with time skipped', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('waits at the gate when it is due, and is sent after the endpoint is enabled again', async () => {
+    it('waits at the gate until the endpoint is enabled again', async () => {
       const { receiver, delivery } = await due();
       await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
       const handle = await start(delivery);
@@ -200,7 +196,7 @@ describe('webhook-delivery, with time skipped', function () {
     });
   });
 
-  it('is canceled when its student is removed, and its run ends without a further request', async () => {
+  it('ends without a further request when its student is removed', async () => {
     const { receiver, delivery } = await due(failures(1));
     const handle = await start(delivery);
     await receiver.waitFor(1, 5 * second);
@@ -221,7 +217,7 @@ describe('webhook-delivery, with time skipped', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('keeps the schedule after a failure, and makes the later attempts as ordinary activities', async () => {
+    it('makes the later attempts as ordinary activities', async () => {
       const { delivery } = await due(failures(2));
       const handle = await start(delivery, { local: true });
       expect(await handle.result()).to.equal('succeeded');
@@ -234,7 +230,7 @@ describe('webhook-delivery, with time skipped', function () {
     });
   });
 
-  it('makes all attempts even if the worker has no cache and replays the history at each task', async () => {
+  it('makes all attempts even if the worker has no cache', async () => {
     const { receiver, delivery } = await due(failures(3));
     expect(await outcomeOf(delivery, { taskQueue: uncached, local: true })).to.equal('succeeded');
     expect(receiver.requests).to.have.length(4);
@@ -249,7 +245,7 @@ describe('webhook-delivery, with time skipped', function () {
     return (events ?? []).map((event) => (event.attributes ?? '').replace('EventAttributes', '')).map(capitalized);
   }
 
-  /** Resolves after the run has made this number of steps as ordinary activities. */
+  /** Counts only steps as ordinary activities. */
   async function untilSteps(handle: DeliveryHandle, count: number): Promise<void> {
     await until(`step ${count}`, { timeoutMs: 5 * second }, async () => {
       const types = await eventTypesOf(handle);

@@ -1,7 +1,6 @@
 /**
- * Turns errors of activities into codes, because Temporal must not store or show data of rows or requests (ENG-12). If the step of a
- * workflow in the table of workflow types fails, its activity still succeeds, with the answer "not done". The next try follows after a
- * growing pause (ENG-16).
+ * Turns errors of activities into codes, because Temporal must not store data of rows or requests (ENG-12). If the step of a workflow
+ * fails, its activity succeeds with the answer "not done". The next try follows after a growing pause (ENG-16).
  */
 import type { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
@@ -38,7 +37,6 @@ export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => 
 /**
  * Records the fault of a step and answers "not done". If the fault cannot be recorded, for example while Postgres is unavailable, the
  * activity fails with the error, and Temporal repeats the activity.
- * @param log gets the kind and the location of each error
  */
 export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {
   return ({ info }) => ({
@@ -62,7 +60,6 @@ export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Conte
   });
 }
 
-/** @returns the fields of a log line by which an operator can search */
 function placeOf({ workflowType, workflowExecution, taskQueue, activityType, attempt }: Context['info']) {
   return {
     workflow: workflowType,

@@ -8,7 +8,6 @@ import { createSharedSlots, stepsWithinShares, type SharedSlots } from './club-s
 import { stepsInSpans } from './activity-traces.ts';
 
 /**
- * @param shared the permits of this process; tests pass other permits
  * @returns the interceptors, the outermost first. The interceptor of spans is the outermost, so that the log lines of errors name the
  * trace. The interceptor that records faults runs outside the club's share of connections, because the failed step may use the whole share.
  */

@@ -4,7 +4,6 @@ import { workflowTypeNames, workflowTypes, type TaskQueue } from '../../platform
 import type * as workflows from '../../workflows/index.ts';
 import { scheduledTypes, schedules } from '../temporal/schedules.ts';
 
-/** @returns the activities that the queue's worker registers */
 export function activitiesOn(queue: TaskQueue, deps: ActivityDeps): object {
   // This declaration compiles only if workflows/index.ts exports every workflow type of the table and of the schedules.
   const types: readonly (keyof typeof workflows)[] = [

@@ -1,8 +1,7 @@
 /**
- * Limits the concurrent attempts of this process, in runs and in the direct lane (HOOK-15 to HOOK-18). An attempt uses a workflow task or a
- * slot of the worker for up to 15 s. Receivers that hang must not use all tasks and slots. So attempts are limited for each endpoint, for
- * each host, and in total. The relay starts the runs of deliveries through `start`. The step of a run acquires and releases the permits of
- * its attempt. Each process has one instance of these permits.
+ * Limits the concurrent attempts of this process, in runs and in the direct lane (HOOK-15 to HOOK-18). An attempt holds a workflow task or
+ * a slot of the worker for up to 15 s. Receivers that hang must not use all of them, so attempts are limited for each endpoint, for each
+ * host, and in total.
  */
 import type { DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
 import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
@@ -33,13 +32,12 @@ interface DeliveryToStart {
   id: Id;
   /** Undefined if the last attempt to the endpoint failed. Then the first attempt of this delivery is not local. */
   endpointId: Id | undefined;
-  /** The claim of the delivery's first attempt, for which a permit or a reservation already exists. Undefined without such a claim. */
+  /** The claim of the first attempt, if a permit or a reservation for it already exists. */
   claimed: ClaimedDelivery | undefined;
 }
 
 /**
- * Starts runs without local attempts. A worker that does not serve the queue `webhooks` uses this value, because such a worker runs no step
- * that would release a permit.
+ * Starts runs without local attempts. A worker without the queue `webhooks` uses this, because none of its steps would release a permit.
  */
 export const noLocalAttempts: LocalStarts = {
   async start(_delivery, { start }) {
@@ -49,8 +47,7 @@ export const noLocalAttempts: LocalStarts = {
 
 /**
  * The maximum number of concurrent ordinary attempts of one endpoint (HOOK-16). A receiver that answers within 100 ms can still get 80
- * attempts per second, which is about the number that one process makes. Only if 75 endpoints hang at the same time, all 600 slots are
- * used.
+ * attempts per second, about as many as one process makes. Only 75 endpoints that hang together would use all 600 slots.
  */
 export const permitsPerEndpoint = 8;
 /**
@@ -59,15 +56,11 @@ export const permitsPerEndpoint = 8;
  */
 export const permitsPerHost = 64;
 
-/**
- * After this number of consecutive refusals, the Temporal server probably refuses further eager starts, too. Claims in advance for such
- * starts would be useless.
- */
+/** After this number of refusals in a row, Temporal probably refuses further eager starts too. Claims in advance would be useless. */
 const refusalsInARow = 4;
-/** The time for which fan-outs then make no claims in advance, in milliseconds. */
+/** The time without claims in advance after these refusals, in milliseconds. */
 const noClaimsMs = 10_000;
 
-/** The permits that the lanes of a process share. */
 export interface SharedPermits {
   endpoints: KeyedPermits;
   hosts: KeyedPermits;

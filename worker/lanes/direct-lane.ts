@@ -15,7 +15,7 @@ import { directInFlight, firstAttempts } from '../reports/metrics.ts';
 import type { SharedPermits } from './attempt-permits.ts';
 import { remember } from './keyed-permits.ts';
 
-/** The maximum number of permits of one endpoint, so that an endpoint that hangs cannot hold all permits. */
+/** One endpoint that hangs must not hold all permits. */
 const permitsPerEndpoint = 32;
 /** The share of all permits that endpoints may hold together before they have answered quickly once. */
 const shareOfUnknown = 1 / 4;
@@ -24,17 +24,15 @@ const shareOfUnknown = 1 / 4;
  * a run quickly.
  */
 const slowReceiverMs = 1_000;
-/** A fan-out waits until this many permits are free, but at most for {@link patienceMs}. That is enough if the receivers are quick. */
+/** A fan-out waits until this many permits are free, but at most for {@link patienceMs}. */
 const readyPermits = 64;
 const patienceMs = 100;
-/** When a wait was not successful, slow receivers hold the permits. Then no fan-out waits during the next `impatientMs` milliseconds. */
+/** If a wait did not succeed, slow receivers hold the permits. Then no fan-out waits for this time, in milliseconds. */
 const impatientMs = 5_000;
 
 interface Permit {
   endpointId: Id;
-  /** Whether the endpoint was unknown when it got the permit. */
   isUnknown: boolean;
-  /** The shared permits of both lanes. */
   shared: readonly ReleasePermit[];
 }
 
@@ -46,20 +44,15 @@ interface DirectAttempts extends DirectLane {
 }
 
 interface Parts {
-  /** The limit of concurrent attempts, over all endpoints. */
   total: number;
   /** The permits that both lanes share (HOOK-16, HOOK-17, ENG-18). */
   shared: SharedPermits;
   deliveries: DeliveryDeps;
-  /** A point where a test can stop the process. */
   failpoint: (name: 'direct_claimed' | 'direct_posted' | 'direct_recorded') => Promise<void>;
   log: Logger;
 }
 
-/**
- * Returns the span options of an attempt. The attempt belongs to the trace of the fact that caused it, even if several facts were fanned
- * out together.
- */
+/** An attempt belongs to the trace of its own fact, even if several facts were fanned out together. */
 const spanOf = ({ traceparent }: ClaimedDelivery): SpanOptions =>
   traceparent === undefined ? {} : { cause: causeOf({ traceparent, at: Date.now() }) };
 
@@ -72,7 +65,7 @@ export function createDirectLane({ total, shared, deliveries, failpoint, log }: 
   const inProgress = new Set<Promise<void>>();
   let impatientUntil = -Infinity;
   let onRelease = () => {};
-  /** The current wait for free permits. All waiting fan-outs share this one wait. */
+  /** All waiting fan-outs share this one wait. */
   let waiting: Promise<void> | undefined;
   const enough = Math.min(readyPermits, Math.ceil(total / 2));
   const isReady = () => total - permits.size >= enough;

@@ -12,15 +12,13 @@ const unknownMs = 15_000;
 export const longestWaitMs = 5 * 60_000;
 
 export interface KeyedPermits extends Permits<string> {
-  /** @returns whether the key has reached its limit */
   isFull(key: string): boolean;
   /** Acquires a permit, even beyond the limit. */
   acquire(key: string): ReleasePermit;
-  /** Records the duration of an attempt, in milliseconds. */
   report(key: string, durationMs: number): void;
 }
 
-/** @param capacity the number of permits of each key @param random a random number from 0 to 1 */
+/** @param capacity the number of permits of each key */
 export function createKeyedPermits(capacity: number, random: () => number): KeyedPermits {
   const counts = new Map<string, number>();
   const durations = new Map<string, number>();

@@ -15,16 +15,13 @@ import { createAttemptPermits, noLocalAttempts, type LocalStarts } from './attem
 import { createDirectLane } from './direct-lane.ts';
 
 export interface Lanes {
-  /** The dependencies of attempts in either lane. */
   deliveries: DeliveryDeps;
   localAttempts: LocalStarts;
   /** Undefined unless `WEBHOOK_FIRST_ATTEMPT=direct` and the worker serves the queue `webhooks`. */
   lane: DirectLane | undefined;
-  /** Waits for direct attempts in progress. */
   stop(): Promise<void>;
 }
 
-/** @param served the task queues of this worker */
 export function createLanes(
   config: Config,
   served: readonly TaskQueue[],

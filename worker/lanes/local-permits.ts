@@ -33,10 +33,7 @@ export const localPermitBounds: LocalPermitBounds = {
   perEndpoint: 8,
 };
 
-/**
- * A receiver whose answer takes longer gets no local attempts but ordinary activities, because a local attempt holds a workflow task until
- * the answer.
- */
+/** A slower receiver gets ordinary activities and no local attempts, because a local attempt holds a workflow task until the answer. */
 const slowReceiverMs = 100;
 /** After this time in milliseconds a held permit counts as slow, and its endpoint gets no further local attempts. */
 const slowPermitMs = 1_000;
@@ -62,9 +59,8 @@ export interface LocalPermits {
   /** @returns the stored claim. It is returned only once, and only while the delivery has the permit */
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
   /**
-   * Acquires a permit, and waits at most one second until a permit is free. The wait slows the relay down to the speed of the engine.
-   * Without the wait, the relay would start a whole burst immediately, and nearly all attempts would be ordinary activities. The wait keeps
-   * the backlog in Postgres, from which the relay takes work fairly for all clubs.
+   * Acquires a permit, and waits at most one second for it. The wait slows the relay down to the speed of the engine. It keeps the backlog
+   * in Postgres. From there, the relay takes work fairly for all clubs.
    * @returns true if the delivery has got a permit, so that its attempt can be local
    */
   acquire(deliveryId: string, endpointId: string): Promise<boolean>;

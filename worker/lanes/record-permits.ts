@@ -12,13 +12,12 @@ const timeForRecordMs = 8_000;
 const weightOfNewest = 0.2;
 
 export interface RecordPermits {
-  /** @returns whether one more attempt could make a record so late that its lease has ended */
+  /** @returns whether the lease of one more attempt could end before the attempt is recorded */
   isFull(): boolean;
   /** Acquires a permit, even beyond the limit. */
   acquire(): ReleasePermit;
   /** @param now Unix milliseconds @returns the time of the next try, in Unix milliseconds */
   retryAt(now: number): number;
-  /** Learns how long the recording of an attempt took, in milliseconds. */
   report(durationMs: number): void;
 }
 

@@ -11,7 +11,6 @@ import { freeBytes } from '../../platform/infra/programs/work-directory.ts';
 import { mediaFiles, mediaMoves, sources, transcriptions } from '../reports/metrics.ts';
 import type { Parts } from './parts.ts';
 
-/** @returns the dependencies of the activities for indexing, uploads, moves and subtitles */
 export function fileDeps({
   config: { subtitlesCommand, video },
   resources: { db, storage },

@@ -12,7 +12,6 @@ export interface Parts {
   programs: Programs;
   answers: AnswerDeps;
   deliveries: DeliveryDeps;
-  /** A point where a test can stop the process. */
   failpoint: (name: string) => Promise<void>;
   log: Logger;
 }

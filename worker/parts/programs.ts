@@ -44,7 +44,6 @@ async function prepareWork(workDirectory: string): Promise<void> {
   });
 }
 
-/** @returns undefined if the deployment has no OCR */
 function createOcr(
   { ocr: { command, languages }, video: { workDirectory } }: Config,
   log: Logger,

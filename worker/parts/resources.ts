@@ -32,7 +32,6 @@ export interface Resources {
   };
   storage: ObjectStore;
   publicStorage: ObjectStore;
-  /** Closes everything. Nothing may use the resources afterwards. */
   close(): Promise<void>;
 }
 

@@ -14,11 +14,9 @@ type FactDeps = Pick<RelayDeps, 'db' | 'workflows' | 'localAttempts' | 'lane' | 
 type Result = FactResult<CausedWorkflow>;
 
 /**
- * Delivers facts to their consumers, starts the workflow runs of the facts, and then deletes the facts. If the process crashes before the
- * deletion, a relay does all this work again. The consumers get the facts of a batch together. If a consumer throws, the consumers get each
- * fact of the batch separately, so that one fact cannot block the others. Only one batch runs at a time, and facts that arrive during a
- * batch form the next batch.
- * @returns a function that delivers one fact to the consumers
+ * Delivers facts to their consumers, starts the runs of the facts, and then deletes the facts. After a crash before the deletion, a relay
+ * does all this again. Consumers get a batch of facts together. If a consumer throws, they get each fact separately, so that one fact
+ * cannot block the others.
  */
 export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promise<void> {
   const { db, workflows, localAttempts, failpoint } = deps;
@@ -73,7 +71,6 @@ export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promis
   };
 }
 
-/** @returns the combined result of all consumers for each fact */
 async function consumeAll(
   { db, waitSpeed, lane, localAttempts }: FactDeps,
   facts: readonly ClaimedFact[],
@@ -101,7 +98,6 @@ async function consumeAll(
   return facts.map(({ id }) => results.get(id) ?? { kind: 'blocked' });
 }
 
-/** @returns the result for a fact, combined from the earlier result and the answer of one more consumer */
 function combine(before: Result = { kind: 'blocked' }, answer: Result = { kind: 'blocked' }): Result {
   if (before.kind === 'blocked' || answer.kind === 'blocked') return { kind: 'blocked' };
   if (before.kind === 'removed' || answer.kind === 'removed') return { kind: 'removed' };

@@ -6,7 +6,7 @@ import type { Database } from '../../platform/infra/postgres/database.ts';
 import { handOverLost } from '../../domain/webhooks/attempts/claims.ts';
 import { handedOver } from '../reports/metrics.ts';
 
-/** The shortest time between two searches of a relay, in milliseconds. */
+/** In milliseconds. */
 const everyMs = 1_000;
 
 /**

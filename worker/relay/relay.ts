@@ -67,7 +67,6 @@ export interface RelayDeps {
   /** The build of this process. A process without a build claims work only while no build is promoted. */
   buildId?: string | undefined;
   log: Logger;
-  /** A point where a test can stop the process. */
   failpoint: (name: 'fanned_out' | 'wake_sent' | 'handed_over') => Promise<void>;
 }
 
@@ -96,10 +95,7 @@ export function startRelay(deps: RelayDeps): Relay {
   const handOverLostAttempts = createHandOver(deps);
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
   const fronts = { fact: unknownFront(), wake: unknownFront() };
-  /**
-   * Whether unclaimed rows of this kind may exist. A claim that finds fewer rows than its limit sets the value to false. A NOTIFY, a
-   * released permit or a poll sets the value to true again.
-   */
+  /** False after a claim that found fewer rows than its limit. A NOTIFY, a released permit or a poll sets the value to true again. */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
     for (const kind of kinds) mayWait[kind] = true;
@@ -137,7 +133,6 @@ export function startRelay(deps: RelayDeps): Relay {
     }
   }
 
-  /** Claims up to this number of facts and wakes, and starts to carry each of them. @returns the number of claimed rows */
   async function carryNext(room: number): Promise<number> {
     const half = Math.ceil(room / 2);
     if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
@@ -200,8 +195,7 @@ export function startRelay(deps: RelayDeps): Relay {
   });
 
   /**
-   * @param putOff is called after a failure and makes the row due again after a pause. If `putOff` fails, too, the row can be claimed again
-   * when its lease ends
+   * @param putOff makes the row due again, a pause after a failure. If `putOff` fails too, the row can be claimed again when its lease ends
    * @param restMs the time for which a bulk row holds its permit after it was sent, in milliseconds
    */
   function carry(

@@ -3,13 +3,11 @@ import { createServer } from 'node:http';
 import { register } from 'prom-client';
 
 export interface Health {
-  /** @returns the body of `/healthz` */
   state: () => object;
   /** @returns undefined if the worker is ready, otherwise the reason */
   notReady: () => object | undefined;
 }
 
-/** @param address port 0 means any free port */
 export async function serveHealth(
   address: { host: string; port: number },
   { state, notReady }: Health,

@@ -324,7 +324,6 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
   };
 }
 
-/** @param ffmpeg the ffmpeg of a worker that serves the queue `media` @returns a function that removes the gauge */
 export function registerFfmpegGauge(ffmpeg: Pick<Ffmpeg, 'isThere'>): () => void {
   const name = 'media_ffmpeg_there';
   const gauge: Gauge = new Gauge({

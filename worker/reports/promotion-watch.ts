@@ -6,7 +6,6 @@ import type { Queries } from '../../platform/infra/postgres/database.ts';
  * The time after the start within which the build should be promoted. A deployment promotes a build as soon as its workers poll all queues.
  */
 const patienceMs = 60_000;
-/** The interval of queries to Postgres, until the build is promoted. */
 const queryEveryMs = 5_000;
 
 export interface PromotionWatch {
@@ -18,7 +17,6 @@ export interface PromotionWatch {
 }
 
 /**
- * @param buildId the id of the running build; undefined in a checkout, which gets work while no build is current
  * @param onLate is called once if the build is not promoted a minute after the start
  * @param clock in Unix milliseconds
  */

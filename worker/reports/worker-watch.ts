@@ -14,10 +14,8 @@ import { watchSweeps } from './sweep-watch.ts';
 interface Watched {
   db: Database;
   served: readonly TaskQueue[];
-  /** The running build; undefined in a checkout. */
   build: Build | undefined;
   ffmpeg: Ffmpeg;
-  /** @returns whether the relay and the Temporal workers run */
   isWorking: () => boolean;
   log: Logger;
 }

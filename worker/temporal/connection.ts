@@ -17,7 +17,6 @@ import { tlsMismatch, whyUnreachable } from './reach.ts';
 /** The time limit for connecting. Only a slow server exceeds this limit, because earlier checks find all other problems. */
 const connectTimeout = '30s';
 
-/** The interval at which an API key is read again from its file. */
 const readKeyEveryMs = 30_000;
 
 /** @throws StartProblem */
@@ -30,10 +29,7 @@ export async function connectCommand(settings: TemporalSettings): Promise<Connec
   return connectBy((options) => Connection.connect({ ...options, connectTimeout }), settings);
 }
 
-/**
- * Returns the options that both kinds of connection use.
- * @throws StartProblem with the name of every unreadable file and of every invalid PEM
- */
+/** @throws StartProblem with the name of every unreadable file and of every invalid PEM */
 function connectionOptions({ address, apiKey, tls }: TemporalSettings) {
   const mistakes = pemMistakes(tls);
   if (mistakes.length > 0) throw new StartProblems(mistakes);

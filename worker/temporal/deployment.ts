@@ -8,7 +8,7 @@ import type { Build } from '../../platform/infra/build.ts';
 /** The deployment of all workers in a namespace. */
 export const deploymentName = 'club-learning';
 
-/** @param build the running build; undefined in a checkout, whose workers have no version @returns the options of a Temporal worker */
+/** @param build the running build; undefined in a checkout, whose workers have no version */
 export function deploymentOptions(
   build: Build | undefined,
 ): Record<string, never> | { workerDeploymentOptions: WorkerDeploymentOptions } {

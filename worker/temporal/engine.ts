@@ -15,7 +15,6 @@ import { createWorkflowClient, type WorkflowClient } from './workflow-client.ts'
 
 export interface Engine {
   workflows: WorkflowClient;
-  /** @returns whether all workers poll their queues */
   isRunning(): boolean;
   stopKeepingSchedules(): void;
   /** Lets the workers accept no new tasks, and waits for the tasks in progress. */
@@ -26,7 +25,6 @@ export interface Engine {
 interface WorkerParts {
   activitiesOf: (queue: TaskQueue) => object;
   interceptors: ActivityInterceptorsFactory[];
-  /** The running build; undefined in a checkout. */
   build: Build | undefined;
 }
 

@@ -11,7 +11,7 @@ import { Client, isGrpcDeadlineError, type Connection, type WorkflowHandle } fro
  * with fairness, the tasks of the second key came at positions 13 to 56. Without fairness they came at positions 261 to 295.
  */
 const runs = { before: 300, after: 4 } as const;
-/** The number of runs that are started at the same time. It is small because a shared server limits the starts. */
+/** Small, because a shared server limits the starts. */
 const concurrentStarts = 50;
 /**
  * The number of concurrent polls. A poll reads one partition, and waits while this partition is empty. Meanwhile the other polls can read
@@ -49,7 +49,6 @@ export async function lookForFairness(
   }
 }
 
-/** Runs the work `count` times, {@link concurrentStarts} at the same time. */
 async function inBatches(count: number, work: (nth: number) => Promise<void>): Promise<void> {
   for (let from = 0; from < count; from += concurrentStarts)
     await Promise.all(Array.from({ length: Math.min(concurrentStarts, count - from) }, (_, nth) => work(from + nth)));

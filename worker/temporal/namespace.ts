@@ -30,12 +30,10 @@ const codes = { invalidArgument: 3, notFound: 5, alreadyExists: 6, refusals: [7,
 const patience = { withinMs: 60_000, everyMs: 250 };
 
 type Services = Pick<Connection, 'workflowService' | 'operatorService'>;
-/** Prints a line of progress. */
 export type Say = (line: string) => void;
 
 /**
  * @param services the services of the server, which may refuse operator calls
- * @param say prints a line for each step
  * @returns the commands that an operator must run, because the server does not allow us to make these changes
  * @throws StartProblem if the server refuses the namespace to us, a search attribute has a different type, or a created object does not
  * appear in time

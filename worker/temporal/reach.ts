@@ -21,10 +21,7 @@ const noAuthorities = /NativeCertsNotFound/;
 /** Matches the message of an error with which the server refuses the workers' connection. */
 const nativeRefusals = /does not have (permission|valid authentication credentials)/;
 
-/**
- * @param options the TLS options of the failed connection @param error the error of the failed connection
- * @returns a sentence for operators
- */
+/** @returns a sentence for operators */
 export async function whyUnreachable(
   { address, apiKey, tls: settings }: TemporalSettings,
   options: ConnectionOptions['tls'],
@@ -45,7 +42,6 @@ export async function whyUnreachable(
 export const cannotBeUsed = (address: string, error: unknown): string =>
   `Temporal at ${address} cannot be used (${grpcStatus(error)}): see its log.`;
 
-/** @returns a sentence for operators who may not see the namespace */
 export const unseenNamespace = (namespace: string, error: unknown): string =>
   `Temporal does not show us the namespace ${namespace} (${grpcStatus(error)}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to their namespace.`;
 
@@ -60,7 +56,6 @@ export async function tlsMismatch(
   return describeReply(await firstReply(settings.address, options), settings);
 }
 
-/** @param code a result of {@link firstReply} */
 function describeReply(
   code: string,
   { address, tls: settings }: Pick<TemporalSettings, 'address' | 'tls'>,
@@ -95,14 +90,12 @@ function describeReply(
   }
 }
 
-/** Returns the gRPC status of the error or of its cause. */
 function grpcStatus(error: unknown): string {
   if (isGrpcServiceError(error)) return `gRPC status ${error.code}`;
   if (!(error instanceof Error)) return 'no code';
   return error.cause === undefined ? error.message : grpcStatus(error.cause);
 }
 
-/** @returns whether the error or its cause is a refusal of permission */
 export function isRefusal(error: unknown): boolean {
   if (isGrpcServiceError(error)) return refusals.includes(error.code);
   if (!(error instanceof Error)) return false;
@@ -112,7 +105,7 @@ export function isRefusal(error: unknown): boolean {
 /** The results of {@link firstReply} that are not error codes. */
 const [answered, silence, closed, usesTls] = ['it answers', 'no answer', 'closed', 'uses TLS'] as const;
 
-/** Opens an HTTP/2 connection, with TLS or without. @returns the error code, or one of the results that are declared above this function */
+/** @returns the error code, or one of the results that are declared above this function */
 async function firstReply(address: string, options: ConnectionOptions['tls']): Promise<string> {
   const at = address.lastIndexOf(':');
   const [host, port] = [address.slice(0, at), Number(address.slice(at + 1))];

@@ -10,7 +10,6 @@ import {
 } from '@temporalio/client';
 import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
 
-/** The schedules by the workflow type that they start. */
 export const schedules = {
   beginDigests: {
     scheduleId: 'space-digests',
@@ -72,7 +71,6 @@ const everyMs = 5 * 60_000;
 /**
  * Regularly creates the schedules that an operator deleted or that Temporal lost. Existing schedules stay unchanged, because an older
  * worker would otherwise undo the changes of a newer worker.
- * @returns a function that stops the creation
  */
 export function keepSchedules(client: ScheduleClient, onFailure: (error: unknown) => void): () => void {
   const keeping = setInterval(() => void createMissingSchedules(client).catch(onFailure), everyMs);

@@ -66,10 +66,7 @@ const cachedWorkflows = 400;
  */
 const heartbeatsEveryMs = 3_000;
 
-/**
- * @param build the running build; undefined in a checkout
- * @returns those options of the queue's worker that are the same in every process of the build
- */
+/** @returns only those options that do not depend on the process */
 export function workerOptions(taskQueue: TaskQueue, build: Build | undefined) {
   const { workflowTasks, activities } = slots[taskQueue];
   return {

@@ -41,10 +41,7 @@ export interface WorkflowClient {
  */
 const withinMs = 10_000;
 
-/**
- * @param connection the connection of the workers, because an eager start needs the client and the worker on one connection
- * @param options.callWithinMs the time limit of a call, in milliseconds
- */
+/** @param connection the connection of the workers, because an eager start needs the client and the worker on one connection */
 export function createWorkflowClient(
   connection: NativeConnection,
   namespace: string,

@@ -6,7 +6,5 @@ import { page, messagesPage } from '../answers.ts';
 export const listAgentConversations: Operation<'listAgentConversations'> = async ({ params, query, db }) =>
   page(await reviews.listReviews(db, params.clubId, params.agentId, query));
 
-export const getAgentConversation: Operation<'getAgentConversation'> = async ({ params, query, db, deps }) => {
-  const { conversation, total } = await reviews.readReview(db, deps.storage, params, query);
-  return messagesPage(conversation, total);
-};
+export const getAgentConversation: Operation<'getAgentConversation'> = async ({ params, query, db, deps }) =>
+  messagesPage(await reviews.readReview(db, deps.storage, params, query));

@@ -40,17 +40,16 @@ export const getClassroomAgent: Operation<'getClassroomAgent'> = async ({ params
 export const listConversations: Operation<'listConversations'> = async ({ params, query, student, db }) =>
   page(await conversations.listConversations(db, student, params.publicId, query));
 
-export const getConversation: Operation<'getConversation'> = async ({ params, query, student, db, deps }) => {
-  const { conversationId } = params;
-  const { conversation, total } = await conversations.readConversation(
-    db,
-    deps.storage,
-    student,
-    conversationId,
-    query,
-  );
-  return messagesPage(conversation, total);
-};
+export const getConversation: Operation<'getConversation'> = async ({ params, query, student, db, deps }) =>
+  messagesPage(await conversations.readConversation(db, deps.storage, student, params, query));
+
+export const getConversationOfAgent: Operation<'getConversationOfAgent'> = async ({
+  params,
+  query,
+  student,
+  db,
+  deps,
+}) => messagesPage(await conversations.readConversation(db, deps.storage, student, params, query));
 
 export const renameConversation: Operation<'renameConversation'> = async ({ params, body, student, deps }) =>
   data(await conversations.renameConversation(deps, student, params.conversationId, body.title));

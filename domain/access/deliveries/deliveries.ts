@@ -22,7 +22,6 @@ type DeliveryRecord = RecordOf<'Delivery'>;
 type Opening = RecordOf<'DeliveryOpening'>;
 type OpeningInput = RecordOf<'DeliveryOpeningInput'>;
 
-/** The entity that a delivery opens, for each kind of delivery. */
 const openable: Readonly<Record<DeliveryKind, EntityTarget<{ id: Id; clubId: Id }>>> = {
   course: Course,
   agent: Agent,
@@ -79,7 +78,6 @@ function rowOf(opens: OpeningInput): OpeningRow {
   }
 }
 
-/** Returns only the columns that say what the delivery opens, such as a course. The row may have more columns. */
 const openingOf = ({ kind, courseId, cohortId, agentId, repositoryId, spaceId }: OpeningRow) => ({
   kind,
   courseId,

@@ -34,7 +34,7 @@ export async function grantEnrollment(
 }
 
 /**
- * Grants access inside a transaction, which has not locked a student, or has locked the club's count of students before.
+ * Grants access inside a transaction that has not locked a student yet, or that locked the club's count of students first.
  * @param options the priority of the fact and of the invitation
  * @throws DomainError as `grantEnrollment`
  */

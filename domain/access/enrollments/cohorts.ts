@@ -30,7 +30,6 @@ function presentCohort(cohort: CohortRow): RecordOf<'Cohort'> {
   };
 }
 
-/** @throws DomainError not_found for a course of another club */
 async function requireCourse(db: Queries, clubId: Id, courseId: Id): Promise<void> {
   if (!(await db.manager.existsBy(Course, { id: courseId, clubId }))) throw notFound('course');
 }
@@ -123,8 +122,8 @@ export async function updateCohort(
 }
 
 /**
- * Deletes a cohort that no delivery, enrollment or automation uses. Removed enrollments may still name the cohort. They then have no
- * cohort, which does no harm, because they never become active again.
+ * Deletes a cohort that no delivery, enrollment or automation uses. Removed enrollments lose their cohort. That does no harm, because they
+ * never become active again.
  * @throws DomainError not_found, in_use
  */
 export async function deleteCohort({ db }: DatabaseDeps, clubId: Id, cohortId: Id): Promise<void> {

@@ -4,7 +4,6 @@ export type EnrollmentStatus = 'active' | 'expired' | 'revoked';
 
 export interface EnrollmentTimes {
   startsAt: Date;
-  /** The end of the access. Null if the access has no end. */
   endsAt: Date | null;
   revokedAt: Date | null;
 }

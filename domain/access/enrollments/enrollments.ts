@@ -1,7 +1,6 @@
 /**
- * Changes a student's access to deliveries, one enrollment at a time. Each change records its fact (EVT-4 to EVT-9). `sale-access.ts`
- * changes the access of sales, and `many-grants.ts` grants a delivery to many students. No code outside this folder changes an enrollment.
- * Every function first locks the student's row, so that the changes of one student run one after another.
+ * Changes a student's access to deliveries, one enrollment at a time, and records the facts (EVT-4 to EVT-9). No code outside this folder
+ * changes an enrollment. Every function first locks the student's row, so that the changes of one student run one after another.
  */
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -44,10 +43,7 @@ export interface Grant {
 
 export interface GrantResult {
   enrollment: EnrollmentRow;
-  /**
-   * Whether this call has granted the access. False if the student had the access already. In that case the call has changed nothing and
-   * recorded no fact.
-   */
+  /** False if the student had the access already, so that nothing has changed. */
   fresh: boolean;
 }
 
@@ -129,8 +125,7 @@ export async function termsOf(
   const delivery = await lockDeliveryForShare(tx, grant.clubId, grant.deliveryId);
   const cohortId = grant.cohortId ?? delivery.cohortId;
   const cohort = cohortId === null ? undefined : await lockCohortForShare(tx, delivery.courseId, cohortId);
-  // If a student has bought the delivery, the grant works even if the delivery is archived. The sales platform continues to sell a delivery
-  // until the club stops the sale on the platform.
+  // A student who bought an archived delivery still gets it, because the platform sells it until the club stops the sale there.
   if (delivery.archivedAt !== null && grant.originId === undefined)
     throw new DomainError('delivery_archived', 'The delivery is archived and cannot be granted.');
   const period = periodOf(grant, delivery, cohort, now);
@@ -167,7 +162,6 @@ export async function revokeAccess(
 
 /**
  * Revokes each enrollment that gives, or will give, the student access to the delivery, from sales too (DEC-216).
- * @param options the priority of the facts
  * @returns the number of enrollments that were revoked
  * @throws DomainError not_found (no such student)
  */
@@ -202,8 +196,8 @@ export async function restoreAccess(tx: Transaction, clubId: Id, enrollmentId: I
 }
 
 /**
- * A student has at most one current enrollment of each delivery that is not from a sale. This function makes the given enrollment the
- * current enrollment. If an earlier enrollment has ended, the given enrollment replaces it.
+ * Except for sales, a student has at most one current enrollment of each delivery. The given enrollment replaces an enrollment that has
+ * ended.
  * @throws DomainError already_enrolled
  */
 async function makeCurrent(tx: Transaction, enrollment: EnrollmentRow, now: Date): Promise<void> {
@@ -271,10 +265,7 @@ export async function moveToCohort(
   return after;
 }
 
-/**
- * Takes a shared lock on a cohort of the delivery's course.
- * @throws DomainError not_found (no such delivery, or a cohort of another course)
- */
+/** @throws DomainError not_found (no such delivery, or a cohort of another course) */
 async function lockCohortOfForShare(tx: Transaction, clubId: Id, deliveryId: Id, cohortId: Id): Promise<void> {
   const { courseId } = await lockDeliveryForShare(tx, clubId, deliveryId);
   await lockCohortForShare(tx, courseId, cohortId);

@@ -42,7 +42,7 @@ function hasAccess(opens: Sql, studentId: Id | Sql, now: Date): Sql {
        AND held.starts_at <= ${now} AND (held.ends_at IS NULL OR held.ends_at > ${now}))`;
 }
 
-/** @returns whether the student has access to the agent now, even if the agent is not published. The query uses an index on the student */
+/** @returns whether the student has access to the agent now, even if the agent is not published */
 export async function isEntitled(
   db: Queries,
   { clubId, studentId, agentId }: { clubId: Id; studentId: Id; agentId: Id },

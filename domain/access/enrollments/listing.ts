@@ -20,7 +20,6 @@ const enrollmentsWithStudent = sql`FROM ${enrollmentsWithDelivery} JOIN students
 const notRemoved = sql`enrollment.revoked_reason IS DISTINCT FROM 'removal'`;
 const order = newestFirst('enrollment');
 
-/** The fields that administrators and students see. */
 function presentAccess(enrollment: EnrollmentRow, now: Date) {
   return {
     id: enrollment.id,

@@ -16,7 +16,7 @@ export interface ManyGrants {
   /** Distinct students whose rows the transaction has locked. */
   studentIds: readonly Id[];
   deliveryIds: readonly Id[];
-  /** The source of the access, which is never a sale. A student gets the same delivery from such sources only once. */
+  /** Never a sale. Other sources give a student the same delivery only once. */
   source: Exclude<EnrollmentSource, 'purchase' | 'subscription'>;
 }
 

@@ -32,7 +32,6 @@ export const enrollmentColumns = columns(
   ],
   'enrollment',
 ).and(columns(AccessDelivery, { deliveryName: 'name' }, 'delivery'));
-/** An enrollment with the name of its delivery. */
 export type EnrollmentRow = RowOf<typeof enrollmentColumns>;
 
 export const enrollmentsWithDelivery = sql`enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id`;
@@ -71,7 +70,7 @@ export async function findStanding(
   );
 }
 
-/** Whether the end of the enrollment has passed. The answer is the same for a revoked enrollment. */
+/** True after the end of the enrollment, also for a revoked enrollment. */
 export function hasEnded({ endsAt }: Pick<EnrollmentTimes, 'endsAt'>, now: Date): boolean {
   return endsAt !== null && endsAt <= now;
 }

@@ -1,6 +1,6 @@
 /**
  * Keeps the access of a sale equal to the state of the sale. Each change of this state is applied once, with one fact for each enrollment.
- * A later decision of an administrator has priority over the sale (ADR 0012).
+ * An administrator's later decision has priority (ADR 0012).
  */
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -15,7 +15,6 @@ import { revokeAccess } from './enrollments.ts';
 /** The end that each enrollment had before a cancellation changed it. Null for an enrollment without an end. */
 export type EndsBefore = Readonly<Record<Id, string | null>>;
 
-/** Reads the enrollments of a purchase or a subscription, except enrollments that an administrator has removed. */
 async function enrollmentsOfSale(tx: Transaction, originId: Id): Promise<EnrollmentRow[]> {
   return tx.rows<EnrollmentRow>(sql`SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
       WHERE enrollment.origin_id = ${originId} AND enrollment.revoked_reason IS DISTINCT FROM 'removal' ORDER BY enrollment.id`);
@@ -39,8 +38,7 @@ export async function restoreOfPurchase(tx: Transaction, purchaseId: Id, now: Da
 }
 
 /**
- * Changes the access of a subscription from the old target `from` to the new target `to`. If the targets are equal, nothing changes. The
- * caller holds the lock of the student.
+ * Changes the access of a subscription from the old target `from` to the new target `to`. The caller holds the lock of the student.
  * @returns the ends to pass as `endsBefore` in the next call
  */
 export async function followTarget(
@@ -67,10 +65,7 @@ function isSame(one: SaleTarget, other: SaleTarget): boolean {
   return one.periodEnd === other.periodEnd;
 }
 
-/**
- * Returns the end that the access would have without the cancellation. If the current end is not the end that the cancellation set, an
- * administrator has set it, and the function returns it.
- */
+/** Returns the end that the access would have without the cancellation. An end that an administrator set stays. */
 function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: EndsBefore): Date | null {
   const before = endsBefore[id];
   const isOurs =
@@ -80,8 +75,8 @@ function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: E
 }
 
 /**
- * Returns the time until which a canceled subscription still gives access. The result is null if the subscription gives no access, or if
- * the target is not a cancellation.
+ * Returns the time until which a canceled subscription still gives access. Null if it gives no access, or if the target is not a
+ * cancellation.
  */
 function graceOf(to: SaleTarget, { startsAt }: EnrollmentTimes, now: Date): Date | null {
   if (to.kind !== 'canceled' || to.periodEnd === null) return null;

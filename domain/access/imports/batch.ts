@@ -16,14 +16,12 @@ import { hasImportEnded, importRules } from './imports.policy.ts';
 import { endImport, lockImport, wakeNextImport, type StoredImport } from './imports.ts';
 import { grantToMany } from '../enrollments/many-grants.ts';
 
-/** The rows after the cursor, and the position of the cursor after these rows. */
 export interface Batch extends Pick<ReadRows, 'rows' | 'nextRow'> {
   cursor: number;
-  /** The error that ends the import. It is set if the import cannot read the file beyond these rows. */
+  /** The error that ends the import, if the import cannot read the file beyond these rows. */
   failsWith?: ImportError;
 }
 
-/** A row of the report. */
 interface ReportRow {
   row: number;
   outcome: RowOutcome;
@@ -35,9 +33,8 @@ interface ReportRow {
 }
 
 /**
- * Processes the batch, unless a different step has processed the batch or the import has ended. The transaction locks the import's row
- * before it locks any student. So a cancellation waits for the batch, and no transaction waits for an import while it has the lock of a
- * student.
+ * Processes the batch, unless another step has processed it or the import has ended. The transaction locks the import before it locks any
+ * student. So a cancellation waits for the batch, and no transaction with the lock of a student waits for an import.
  * @param before the import as it was when the batch was read
  * @throws StaleRead if a student was removed during the batch
  * @throws DomainError not_found, delivery_archived or invalid_request, when a delivery of the import can no longer be granted
@@ -98,7 +95,6 @@ async function reserveSeats(tx: Transaction, clubId: Id, requested: number, now:
 
 type PersonRow = FileRow & { person: Person };
 
-/** Keeps the first row of each address. */
 function firstRowOfEach(rows: readonly FileRow[]): Map<string, PersonRow> {
   const people = new Map<string, PersonRow>();
   for (const row of rows) {

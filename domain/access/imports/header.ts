@@ -20,7 +20,6 @@ const byteOrderMark = [0xef, 0xbb, 0xbf];
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * @param head the first bytes of the file
  * @param isWhole whether these bytes are the whole file
  * @param requiredColumns the columns that the file must have
  * @throws DomainError invalid_request (422): the header line cannot be read, or lacks a required column
@@ -56,7 +55,7 @@ export function readHeader(
   };
 }
 
-/** Refuses UTF-16 and other files with NUL bytes in the first line. Such a file would produce thousands of meaningless rows. */
+/** Refuses UTF-16 and other files with NUL bytes in the first line, because they would give thousands of meaningless rows. */
 function requireUtf8(head: Buffer): void {
   const mark = head.toString('hex', 0, 2);
   const firstLine = head.includes('\n') ? head.subarray(0, head.indexOf('\n')) : head;
@@ -69,7 +68,6 @@ interface Candidate {
   delimiter: string;
   /** In lower case. */
   names: string[];
-  /** The name of the column as the file spells it. */
   originalNames: string[];
   end: number;
   nextRow: number;

@@ -7,7 +7,6 @@ export function hasImportEnded(status: ImportStatus): status is EndedImportStatu
 }
 
 export const importRules = {
-  /** The maximum size of a file, in bytes. */
   fileBytes: 32 * 1_024 * 1_024,
   /** The maximum number of imports of a club that have not ended. This number also limits the number of a club's files in the store. */
   maxOpen: 10,
@@ -15,14 +14,13 @@ export const importRules = {
   headBytes: 64 * 1_024,
   /** The number of bytes that are read from the store at a time. A row can have at most this size. */
   pieceBytes: 128 * 1_024,
-  /** The maximum number of rows that a transaction processes. */
   batchRows: 500,
   /** The maximum number of enrollments that a transaction creates. So a batch has fewer rows if the import grants many deliveries. */
   batchGrants: 4_000,
   /** The maximum length of a name, as in the API contract. It counts characters, not bytes. */
   nameCharacters: 120,
   emailCharacters: 254,
-  /** If an upload has not ended after this time, it was interrupted. The server allows only 5 minutes for the body of a request. */
+  /** An upload that has not ended after this time was interrupted, because the server allows only 5 minutes for a body. */
   uploadMs: 15 * 60_000,
   /** A running workflow never waits longer than this time between two of its steps. */
   silenceMs: 10 * 60_000,

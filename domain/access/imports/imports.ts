@@ -37,10 +37,8 @@ const importColumns = columns(StudentImport, {
 });
 export type StoredImport = RowOf<typeof importColumns>;
 
-/** The key of an import's file in the store. */
 export const fileKeyOf = ({ clubId, id }: { clubId: Id; id: Id }) => `student-imports/${clubId}/${id}.csv`;
 
-/** @returns undefined if there is no such import */
 export async function loadImport(db: Queries, importId: Id): Promise<StoredImport | undefined> {
   const storedImport = await db.one<StoredImport>(
     sql`SELECT ${importColumns} FROM student_imports WHERE id = ${importId}`,
@@ -157,7 +155,7 @@ export async function countOpenImports(db: Queries, clubId: Id): Promise<number>
 
 export type ImportEnd = { status: 'canceled' } | { status: 'failed'; error: ImportError };
 
-/** Ends an import that is still open. The caller holds the lock of the import. The import's workflow then removes the file. */
+/** Ends an open import. The workflow of the import then removes the file. The caller holds the lock of the import. */
 export async function endImport(
   tx: Transaction,
   { id, clubId }: { id: Id; clubId: Id },

@@ -38,14 +38,13 @@ export async function readRemovedAddresses(
 /** The texts that an import stores from its file. A file name or a column name may contain the name of a person. */
 const clearedTexts = sql`file_name = NULL, ignored_columns = '{}'`;
 
-/** An SQL condition on an ended import. It is true if the import was canceled, or failed before its last row. */
+/** True if an ended import was canceled, or failed before its last row. */
 const isReadInPart = sql`status <> 'completed'`;
 
 /**
  * Runs when an import has ended, and deletes the addresses that were recorded for this import. The texts of the file are cleared if the
- * file
- * named a removed student. They are also cleared if a student was removed before the whole file was read, because the other rows may name
- * the student.
+ * file named a removed student. They are also cleared if a student was removed before the whole file was read, because the other rows may
+ * name the student.
  */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
   await db.run(sql`
@@ -73,10 +72,9 @@ export async function forgetFilesThatName(
        AND (${isReadInPart} OR EXISTS (SELECT FROM student_import_rows row WHERE row.import_id = import.id AND row.student_id = ${studentId}))`);
 }
 
-/** The maximum number of imports in one round of upkeep. */
 const importsPerRound = 100;
 
-/** Deletes addresses of ended imports that are still stored, because a removal recorded them just as the import ended. */
+/** Deletes the addresses that a removal recorded just as the import ended. */
 export async function forgetAddressesLate(db: Queries): Promise<number> {
   const late = await db.rows<{ id: Id }>(sql`
     SELECT DISTINCT import.id FROM student_import_addresses noted JOIN student_imports import ON import.id = noted.import_id

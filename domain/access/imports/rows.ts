@@ -31,11 +31,11 @@ export interface ReadRows {
   /** The number of bytes of the piece that were processed. The next row begins after these bytes. */
   consumed: number;
   nextRow: number;
-  /** Whether the piece ends inside a line that is too long for a row. The rest of the line must be skipped. */
+  /** The piece ends inside a line that is too long for a row. The rest of the line must be skipped. */
   endsInsideLine: boolean;
   /**
-   * Whether the last row is too long and has quotes. The end of such a row is unknown. The lines that follow may belong to the row, so the
-   * reader must not read them as rows.
+   * The last row is too long and has quotes, so its end is unknown. The reader must not read the next lines as rows, because they may
+   * belong to this row.
    */
   endsInsideQuotes: boolean;
 }
@@ -103,7 +103,6 @@ interface ParsedRecord {
   fields: Buffer[];
   /** The number of the line, counted from 0 at the line at which parsing began. */
   line: number;
-  /** The end of the record, including its line break, in bytes from the position at which parsing began. */
   end: number;
 }
 

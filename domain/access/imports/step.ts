@@ -51,8 +51,8 @@ async function awaitFile(deps: ImportDeps, stored: StoredImport, now: number): P
 }
 
 /**
- * An import that ends wakes the next import. But if an import ends while this transaction runs, the wake can be missed. So a waiting import
- * also checks at intervals.
+ * The end of an import wakes the next import. This wake can be missed while this transaction runs, so a waiting import also checks at
+ * intervals.
  */
 async function awaitTurn({ db }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
   const at = now + importRules.turnMs;
@@ -60,7 +60,7 @@ async function awaitTurn({ db }: ImportDeps, stored: StoredImport, now: number):
   return inProgress(stored, at);
 }
 
-/** Removes the file. If the upload may still write the file, the file is removed again later. */
+/** Removes the file, and removes it again later if the upload may still write it. */
 async function cleanUp({ db, storage }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
   if (stored.looksAt === null) return { done: true, outcome: stored.status };
   await storage.remove(fileKeyOf(stored));
@@ -79,13 +79,11 @@ function inProgress({ status, created, existing, failed, rowsTotal }: StoredImpo
   return { done: false, status, rowsDone, ...(rowsTotal !== null && { rowsTotal }), ...(at !== undefined && { at }) };
 }
 
-/** Reads the current state of the import from Postgres. */
 async function readState({ db }: ImportDeps, importId: Id): Promise<ImportStep> {
   const studentImport = await loadImport(db, importId);
   return studentImport ? inProgress(studentImport) : { done: true, outcome: 'canceled' };
 }
 
-/** The errors that mean that a delivery cannot be granted any more. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['not_found', 'delivery_archived', 'invalid_request']);
 
 /** @returns the reason why the whole import cannot continue; undefined if the import can continue */

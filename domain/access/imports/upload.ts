@@ -19,9 +19,7 @@ import { wake } from '../../../platform/engine/wakes.ts';
 export interface ImportRequest {
   /** The id of the new import. A repeated request has the id of the first one (IDEM-8). */
   id?: Id;
-  /** The deliveries that the import grants to each student of the file. */
   deliveryIds: readonly Id[];
-  /** Whether new students get an invitation by mail. */
   invite: boolean;
   fileName: string | undefined;
 }
@@ -29,10 +27,9 @@ export interface ImportRequest {
 type Bytes = AsyncIterable<Buffer>;
 
 /**
- * Uploads a file, which the import's workflow then processes. The row is written before the upload begins, so that the workflow cleans up
- * after an interrupted upload.
- * A repetition of the request starts no second import, and does not read the file.
- * @param body the file, at most 32 MB. If the file is larger, reading the body throws body_too_large
+ * Uploads a file, and starts the workflow that processes it. The row is written before the upload begins, so that the workflow cleans up
+ * after an interrupted upload. A repeated request starts no second import and does not read the file.
+ * @param body the file, at most 32 MB
  * @throws DomainError invalid_request, when the header line is invalid or the cohort of a delivery has ended; not_found, when a delivery
  * does not exist; delivery_archived, when a delivery is archived; malformed_request or body_too_large, when the body cannot be read or is
  * too large; feature_not_in_plan, when the plan lacks imports; too_many_imports, when the club has too many open imports;
@@ -65,7 +62,7 @@ export async function beginImport(
 }
 
 /**
- * Finds the import of an earlier request with the id. The file is not compared.
+ * Finds the import of an earlier request with this id. The files are not compared.
  * @throws DomainError idempotency_key_reused if that request was about another club, or asked for something else
  */
 async function findEarlierImport(
@@ -85,7 +82,7 @@ async function findEarlierImport(
   return findImport(db, clubId, id);
 }
 
-/** @returns undefined; or the import that a concurrent request with the id has inserted */
+/** @returns the import that a concurrent request with this id has inserted; undefined if this call has inserted it */
 async function insertImport(
   tx: Transaction,
   upload: { id: Id; clubId: Id },
@@ -114,7 +111,7 @@ async function insertImport(
     looksAt: new Date(now.getTime() + importRules.uploadMs),
     createdAt: now,
   });
-  // The workflow waits until the file arrives, or until the upload has taken so long that it counts as interrupted.
+  // The workflow waits for the file, but not longer than an upload may take.
   await wake(tx, 'studentImport', [upload], now);
   return undefined;
 }
@@ -142,8 +139,7 @@ async function acceptFile(
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
   const { status } = await lockImport(tx, upload.id);
-  // The upload is complete, so no process writes the file any more. If the import was canceled during the upload, its file can now be
-  // removed.
+  // The upload is complete, so nothing writes the file any more. The file of a canceled import can now be removed.
   const arrival = { fileBytes: size(), looksAt: new Date(now.getTime() + importRules.silenceMs) };
   const begins = status === 'uploading' && { status: 'pending' as const, rowsTotal: lines() };
   await tx.manager.update(StudentImport, { id: upload.id }, { ...arrival, ...begins });
@@ -151,7 +147,7 @@ async function acceptFile(
   return findImport(tx, upload.clubId, upload.id);
 }
 
-/** Ends the import after its upload has failed. If the import was canceled, its workflow has already removed the uploaded file. */
+/** Ends the import after its upload has failed. */
 async function breakOff(
   db: Database,
   upload: { id: Id; clubId: Id },
@@ -161,16 +157,13 @@ async function breakOff(
   return db.transaction(async (tx) => {
     const { status } = await lockImport(tx, upload.id);
     if (status === 'uploading') await endImport(tx, upload, { status: 'failed', error }, now);
-    // The upload has stopped. So the import no longer counts as open, and its workflow does not have to wait for the upload.
+    // The upload has stopped, so the import no longer counts as open and its workflow need not wait.
     else if (status === 'canceled') await tx.manager.update(StudentImport, { id: upload.id }, { fileBytes: 0 });
     return findImport(tx, upload.clubId, upload.id);
   });
 }
 
-/**
- * Reads the beginning of the file, up to the position at which the header line must have ended.
- * @returns the bytes that were read, and the rest of the body
- */
+/** Reads the file up to the position at which the header line must have ended. */
 async function takeHead(body: Bytes): Promise<{ head: Buffer; isWhole: boolean; rest: AsyncIterator<Buffer> }> {
   const rest = body[Symbol.asyncIterator]();
   const chunks: Buffer[] = [];
@@ -184,9 +177,9 @@ async function takeHead(body: Bytes): Promise<{ head: Buffer; isWhole: boolean; 
 }
 
 interface Measured {
-  /** The size of the file in bytes. The value is valid after all bytes were read. */
+  /** In bytes. Valid after all bytes were read. */
   size: () => number;
-  /** The number of non-empty lines after the header. This equals the number of rows, unless quoted values contain line breaks. */
+  /** The number of non-empty lines after the header. There are fewer rows if quoted values contain line breaks. */
   lines: () => number;
 }
 

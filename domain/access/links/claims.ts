@@ -47,8 +47,7 @@ export async function requireClaimableLink(tx: Transaction, clubId: Id, code: st
 
 /**
  * Grants the link's deliveries to the student, records `access.granted` for each new delivery, and counts one use of the link. The link's
- * row is locked, so only one student gets the last use. If the student has claimed the link before, the function returns the same answer as
- * before, even if the link has ended.
+ * row is locked, so only one student gets the last use. A second claim by the student gets the same answer, even if the link has ended.
  * @throws DomainError not_found, registration_link_used_up
  */
 export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code: string, now: Date): Promise<Claim> {
@@ -87,8 +86,8 @@ export async function claimRegistrationLink(
 }
 
 /**
- * Deletes the claims of a student whose sign-up was never confirmed. Each claimed link can then be used one more time. The caller holds the
- * lock of the student.
+ * Deletes the claims of a student who never confirmed the sign-up, so that each link can be used one more time. The caller holds the lock
+ * of the student.
  */
 export async function giveClaimsBack(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`
@@ -96,7 +95,6 @@ export async function giveClaimsBack(tx: Transaction, studentId: Id): Promise<vo
     UPDATE registration_links SET uses = uses - 1 WHERE id IN (SELECT link_id FROM claimed)`);
 }
 
-/** @returns undefined if the student has not claimed the link */
 async function namesOfClaim(tx: Transaction, linkId: Id, studentId: Id): Promise<string[] | undefined> {
   const claim = await tx.one<{
     names: string[];

@@ -2,7 +2,7 @@
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** Normalizes a code, so that a comparison of codes ignores upper and lower case. @returns undefined if the text cannot be a code */
+/** Normalizes a code, so that upper and lower case do not matter. @returns undefined if the text cannot be a code */
 export function foldCode(code: string): string | undefined {
   return /^[A-Za-z0-9_-]{1,64}$/.test(code) ? code.toLowerCase() : undefined;
 }
@@ -28,10 +28,7 @@ export interface LinkState {
   gives: boolean;
 }
 
-/**
- * Creates the error of a link that cannot be claimed. It is the same for an unknown, expired or revoked link, and for a link without
- * grantable deliveries.
- */
+/** An unknown, expired or revoked link and a link without grantable deliveries all get this error. */
 export const noLink = () => notFound('registration link');
 
 /** @throws DomainError not_found, registration_link_used_up */

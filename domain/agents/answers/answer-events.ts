@@ -17,9 +17,8 @@ const againMs = 500;
 /**
  * @param from the number of characters (code points) that the receiver already has
  * @param wording the messages in the language of the receiver
- * @param closed a signal that is aborted when the receiver disconnects
- * @returns `delta` events, and `done` or `error` as the last event when the answer has ended. If the process stops before the end, the last
- * event is missing, and the receiver reconnects to another process
+ * @returns `delta` events, and `done` or `error` when the answer has ended. If the process stops earlier, that last event is missing and
+ * the receiver reconnects to another process
  */
 export async function* answerEvents(
   { source, feed }: { source: DataSource; feed: AnswerFeed },

@@ -1,7 +1,7 @@
 /**
- * Sends the growing text of answers to all followers in this process. Workers write the text to Postgres. Each read is one query for all
- * followers. A NOTIFY names the answers that have grown, so that a process reads only for its own followers. A follower has a cursor and
- * receives more text only when it asks, so that a slow follower uses no memory.
+ * Sends the growing text of answers to all readers (followers) in this process. Workers write the text to Postgres. Each read is one query
+ * for all followers. A NOTIFY names the answers that have grown. A follower gets more text only when it asks, so a slow follower uses no
+ * memory.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -10,11 +10,11 @@ import { listen } from '../../../platform/infra/postgres/notifications.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { answersChannel, tagOf, tagsIn } from './answers-channel.ts';
 
-/** If no NOTIFY arrives, the feed reads again after this number of milliseconds. So a lost NOTIFY delays the text by at most this time. */
+/** A lost NOTIFY delays the text by at most this time. */
 const pollMs = 1_000;
 /**
- * The pause between two reads for followers that already have a part of the text. Workers write at different moments, and without the pause
- * each NOTIFY would cause a read. The pause does not delay a follower that waits for its first words or for the rest of a long text.
+ * The pause between two reads for followers that already have some text. Without it, each NOTIFY of a worker would cause a read. A follower
+ * that waits for its first words, or for the rest of a long text, does not wait for this pause.
  */
 const pauseMs = 50;
 /** The maximum size of one part: the number of characters if the answer has ended, or of log entries if it is running. */
@@ -46,9 +46,9 @@ interface Follower {
   cursor: number;
   /** True if the follower has no words yet. */
   isFirst: boolean;
-  /** The number of signals so far. A signal means that the answer may have grown. */
+  /** A signal means that the answer may have grown. */
   signals: number;
-  /** The value of `signals` when the follower had last read the whole answer. The value is -1 while more text may exist. */
+  /** The value of `signals` when the follower last read the whole answer; -1 while more text may exist. */
   handledSignals: number;
   take: (part: Part | undefined) => void;
 }
@@ -62,9 +62,7 @@ interface Part {
 }
 
 export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): AnswerFeed {
-  /** All followers, by the tag of their answer. */
   const followers = new Map<string, Set<Follower>>();
-  /** The followers that have requested more text and wait for it. */
   const waiting = new Set<Follower>();
   let stopped = false;
   let wakeUp = () => {};
@@ -183,7 +181,7 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   };
 }
 
-/** Returns the number of code points, because Postgres also counts code points. */
+/** Counts code points, like Postgres. */
 function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length++;
@@ -191,8 +189,8 @@ function lengthOf(text: string): number {
 }
 
 /**
- * Reads the text that each follower does not have yet, all from one snapshot. A running answer is read from its log, from the entry that
- * contains the follower's position. An ended answer is read from its content, because its log is removed after a while.
+ * Reads the new text of all followers from one snapshot. A running answer is read from its log. An ended answer is read from its content,
+ * because its log is removed after a while.
  */
 const readParts = prepared<Part, { answerIds: readonly Id[]; cursors: readonly number[] }>(
   'answer_parts',

@@ -1,6 +1,5 @@
 /**
- * Deletes the delta logs of answers that ended some time ago. The content of such an answer contains all words, and readers of its stream
- * do not connect again.
+ * Deletes the logs of answers that ended some time ago. Their content has all words, and readers of the stream do not reconnect any more.
  */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -9,7 +8,6 @@ import { answerRules } from './answers.policy.ts';
 /** Answers per round. */
 const deletedPerRound = 500;
 
-/** Removes the logs of a batch of answers that ended long enough ago. @returns the number of answers */
 export async function deleteEndedAnswerLogs(db: Queries, now: Date): Promise<number> {
   const endedBefore = new Date(now.getTime() - answerRules.logMs);
   return db.run(

@@ -27,7 +27,6 @@ export interface AnswerRow {
   createdAt: Date;
   /** The number of milliseconds until the current lease ends; 0 if no worker holds a lease. */
   leaseMs: number;
-  /** The error of the last call. */
   lastError: AnswerError | null;
   isSettled: boolean;
   agentName: string;
@@ -59,7 +58,7 @@ export async function readAnswerState(db: Queries, questionId: Id): Promise<Answ
   return row;
 }
 
-/** Claims the next call for a row that the caller has read. If another worker has claimed the row since then, this claim returns no row. */
+/** Claims the next call. Returns no row if another worker has claimed the answer since the caller read it. */
 const claim = prepared<
   { callNo: number },
   Pick<AnswerRow, 'id' | 'callNo'> & { now: Date; inputTokens: number; costMicros: string }
@@ -116,7 +115,6 @@ const begin = prepared<object, TokenUse & { id: Id; callNo: number; now: Date; r
 /**
  * Records that the model's stream has begun. From now on, the model is not called again for this answer. The call's row stores the number
  * of prompt tokens, so that the club can be charged even if this worker dies.
- * @returns false if another call owns the answer
  */
 export async function beginAnswer(
   db: Queries,
@@ -144,7 +142,7 @@ export interface CallEnd {
   requestId: string | null;
 }
 
-/** Ends a call whose stream has not begun. The cost of an abandoned call is unknown, so its row keeps the estimate. */
+/** Ends a call before its stream has begun. The row of an abandoned call keeps the estimate, because its cost is unknown. */
 export async function endUnbegunCall(
   tx: Transaction,
   { id }: AnswerRow,
@@ -153,8 +151,8 @@ export async function endUnbegunCall(
   now: Date,
 ): Promise<void> {
   const estimated = outcome === 'abandoned';
-  // A deletion of the conversation may have ended the answer first. Then the row must not store the request's id, because the model's
-  // provider could find the deleted words by this id.
+  // If a deletion of the conversation ended the answer first, the row must not store the request's id: with this id the model's provider
+  // could find the deleted words.
   const isOpen = await tx.one(
     sql`SELECT FROM agent_answers WHERE id = ${id} AND status = 'generating' FOR NO KEY UPDATE`,
   );
@@ -172,7 +170,7 @@ export async function endUnbegunCall(
   );
 }
 
-/** Releases an answer whose stream has not begun. @param at the time at which the next call is due */
+/** Releases an answer whose stream has not begun. */
 export async function releaseAnswer(tx: Transaction, { id }: AnswerRow, callNo: number, at: Date): Promise<void> {
   const unbegun = { id, callNo, status: 'generating' as const, begunAt: IsNull() };
   await tx.manager.update(AgentAnswer, unbegun, { leaseUntil: null, looksAt: at });

@@ -26,7 +26,6 @@ export interface AnswerDeps {
   prompt: PromptDeps;
   /** Prompts that were prepared in advance. Absent if this process prepares none. */
   promptsAhead?: PromptsAhead;
-  /** The client of the model. Absent if no model is configured. */
   askModel: AskModel | undefined;
   log: DeltaLog;
   /** Notifies the API's processes that answers have ended. Called after the commit. */
@@ -39,12 +38,11 @@ export interface AnswerDeps {
    */
   onFirstWords: (ms: number) => void;
   logger: Logger;
-  /** A point at which tests stop the process. */
   failpoint: (name: AnswerFailpoint) => Promise<void>;
 }
 export type AnswerFailpoint = 'answer_claimed' | 'answer_called' | 'answer_begun' | 'answer_ending' | 'answer_ended';
 
-/** The result of a step: the outcome of an ended answer, or the time of the next step in Unix milliseconds with the reason for the wait. */
+/** The outcome of an ended answer, or the time of the next step in Unix milliseconds with the reason for the wait. */
 export type AnswerStep =
   | { done: true; outcome: AnswerReport | { status: 'gone' } }
   | { done: false; at: number; waitingFor: 'call' | 'lease'; call: number };
@@ -113,7 +111,7 @@ async function ask(deps: AnswerDeps, answer: AnswerRow, now: number, signal: Abo
   }
 }
 
-/** Records a call that failed before its stream began. Then it releases the answer for the next call, or fails the answer. */
+/** Records a call that failed before its stream began. Then releases the answer for the next call, or fails it. */
 async function afterUnbegun(
   deps: AnswerDeps,
   answer: AnswerRow,
@@ -163,7 +161,7 @@ async function fail(
   return ended(deps, answer, failed);
 }
 
-/** @param byUs true if this step has ended the answer. The function then notifies the waiting readers and reports the answer */
+/** @param byUs true if this step has ended the answer. Then the waiting readers are notified */
 async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
   if (byUs) deps.notify([id]);
   const report = await reportOn(deps.db, id);

@@ -1,4 +1,4 @@
-/** Reads the model's stream. It writes the text of the stream into the answer's log, and the end of the stream into the answer's row. */
+/** Reads the model's stream, writes its text into the answer's log, and ends the answer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -31,33 +31,31 @@ export interface Call {
   callNo: number;
   prompt: Prompt;
   log: AnswerLog;
-  /** A signal that is aborted when the worker stops. */
   signal: AbortSignal;
   clock: () => Date;
 }
 
-/** The pause before a failed statement is repeated. The statement is repeated only until the lease ends. */
+/** The pause before a failed statement is repeated. */
 const tryAgainMs = 200;
 
 export type StreamOutcome =
-  /** The outcome if the stream had begun, or if another call owns the answer. `ended` is true if this call has ended the answer. */
+  /** The stream had begun, or another call owns the answer. `ended` is true if this call has ended the answer. */
   | { ended: boolean; streamed: StreamedText }
-  /** The outcome if the request failed before its stream began. */
+  /** The request failed before its stream began. */
   | { ended?: undefined; failure: ModelFailure | 'stopped' };
 
 interface StreamState {
   begun: boolean;
   text: string[];
   cited: ModelCitation[];
-  /** The number of used tokens. Undefined until the model reports it at the beginning of the stream. */
+  /** Undefined until the model reports it at the beginning of the stream. */
   use: TokenUse | undefined;
   stopReason: string | null;
-  /** True if the model has reported the number of its output tokens. */
+  /** The model has reported the number of its output tokens. */
   isCounted: boolean;
   isWhole: boolean;
 }
 
-/** Makes the request and reads its stream to the end or to its failure. */
 export async function readStream(deps: StreamDeps, call: Call): Promise<StreamOutcome> {
   const stream: StreamState = {
     begun: false,
@@ -183,8 +181,8 @@ async function record(
 }
 
 /**
- * Repeats the write until it succeeds, or until another call owns the answer. The words of the model are expensive. It is better to wait
- * for Postgres than to lose the words.
+ * Repeats the write until it succeeds or another call owns the answer. The words of the model are expensive, so waiting for Postgres is
+ * better than losing them.
  * @throws AnswerLost
  */
 async function whileOurs<T>(log: AnswerLog, work: () => Promise<T>): Promise<T> {

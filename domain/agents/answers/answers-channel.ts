@@ -9,7 +9,7 @@ import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
 
 export const answersChannel = 'agent_answers';
 
-/** The length of a tag. It is long enough to distinguish answers. Two answers with the same tag cause only one unneeded read. */
+/** Two answers with equal tags cause only one unneeded read. */
 const tagLength = 8;
 /** The maximum number of tags in one NOTIFY, whose payload must have fewer than 8,000 bytes. */
 const maxTags = 800;
@@ -33,7 +33,7 @@ export interface AnswersNotifier {
 }
 
 /**
- * Sends one statement at a time. The next statement contains the announcements that arrive while a statement runs.
+ * Sends one statement at a time. Announcements that arrive meanwhile go into the next statement.
  * @param onError is called when a NOTIFY fails
  */
 export function createAnswersNotifier(source: DataSource, onError: (error: unknown) => void): AnswersNotifier {

@@ -30,7 +30,7 @@ export const answerRules = {
   logMs: 3_600 * second,
 } as const;
 
-/** If the last call failed before its stream began, this table maps the failure to the error code of the answer. */
+/** The error code of an answer, if its last call failed before its stream began. */
 export const errorsBeforeBegin = {
   unavailable: 'model_unavailable',
   overloaded: 'model_overloaded',
@@ -53,7 +53,7 @@ const ends: ReadonlyMap<string | null, End> = new Map([
   ['refusal', { status: 'refused' }],
 ]);
 
-/** @returns the status and the error code that follow from the model's stop reason. An unknown stop reason means a failed answer */
+/** @returns the status and error code for the model's stop reason. An unknown stop reason means a failed answer */
 export function endOf(stopReason: string | null): End {
   return ends.get(stopReason) ?? { status: 'failed', errorCode: 'internal_error' };
 }
@@ -62,7 +62,7 @@ export function endOf(stopReason: string | null): End {
  * Computes the time of the next request, after a call that failed before its stream began.
  * @param call the number of the failed call, from 1
  * @param acceptedAt Unix milliseconds, like `now`
- * @param retryAfterMs the wait that the model's service asked for. This wait can only make the pause longer
+ * @param retryAfterMs the wait that the model's service asked for; it can only make the pause longer
  * @returns Unix milliseconds; undefined if no further request may be made
  */
 export function nextCallAt(call: number, acceptedAt: number, now: number, retryAfterMs = 0): number | undefined {
@@ -71,7 +71,7 @@ export function nextCallAt(call: number, acceptedAt: number, now: number, retryA
   return at < acceptedAt + answerRules.beginWithinMs ? at : undefined;
 }
 
-/** The number of characters per token. It is lower than in usual prose, because an estimate of tokens must not be too small. */
+/** Fewer characters per token than in usual prose, because an estimate of tokens must not be too small. */
 const charactersAToken = 3;
 
 /** @returns the estimated number of tokens of an answer, if the model has not reported the number */

@@ -11,9 +11,7 @@ import { answerRules } from './answers.policy.ts';
 import { deltaStatements, type DeltaStatements } from './delta-statements.ts';
 import { charactersOf } from './delta-text.policy.ts';
 
-/** The pause between two batches. */
 const batchMs = 100;
-/** The pause before a failed write is tried again. */
 const tryAgainMs = 200;
 /** The interval between renewals, which is much shorter than the lease. */
 const renewEveryMs = 5_000;
@@ -23,8 +21,7 @@ const renewEveryMs = 5_000;
 const maxWaiting = 4_096;
 
 /**
- * The error that is thrown if this call does not own the answer any more. Either another transaction ended the answer, or Postgres was
- * unreachable for longer than the lease.
+ * This call does not own the answer any more: another transaction ended the answer, or Postgres was unreachable for longer than the lease.
  */
 export class AnswerLost extends Error {
   override name = 'AnswerLost';
@@ -53,8 +50,7 @@ export interface AnswerLog {
 
 export interface DeltaLog {
   /**
-   * @param callNo the number of the call that produces these words. This number is the fencing token with which the caller has just claimed
-   * the answer
+   * @param callNo the fencing token with which the caller has just claimed the answer
    * @param onFirstWords a function that is called when the log has the first words
    */
   open(answerId: Id, callNo: number, onFirstWords: () => void): AnswerLog;
@@ -67,7 +63,6 @@ export interface DeltaLogDeps {
   /** Notifies the API's processes that answers' logs have grown. It is called after the commit. */
   notify: (answerIds: readonly Id[]) => void;
   onError: (error: unknown) => void;
-  /** Tests use this function to stop the process at a named point. */
   failpoint: (name: 'answer_delta') => Promise<void>;
   /** Tests shorten it. */
   leaseMs?: number;
@@ -109,7 +104,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
     wake(entry);
   };
 
-  /** Writes waiting words: the first words of an answer immediately, later words with the next batch. */
+  /** The first words of an answer are written immediately, later words with the next batch. */
   const schedule = () => {
     if (writing) return;
     const due = [...entries].filter(isDue);
@@ -232,7 +227,6 @@ function isDue(entry: Entry): boolean {
   return entry.runningWrite !== undefined || (entry.waitingCharacters > 0 && !entry.isClosed);
 }
 
-/** All waiting words, with their position. */
 function take(entry: Entry): Delta {
   const delta = { startsAt: entry.startsAt, text: entry.waiting.join('') };
   entry.startsAt += entry.waitingCharacters;

@@ -48,8 +48,8 @@ const columnsOf = (answers: readonly Fenced[]): FencedAnswers => ({
 });
 
 /**
- * The statement locks the answer's row. So no other transaction can end the answer until these words are committed. If the write is
- * repeated, it overwrites the words of the first write.
+ * The lock on the answer's row keeps other transactions from ending the answer until these words are committed. A repeated write overwrites
+ * the words of the first write.
  */
 const writeDeltas = prepared<
   { outcome: Outcome },

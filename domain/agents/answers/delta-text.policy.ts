@@ -1,6 +1,6 @@
 /**
- * Converts the model's text to a form that Postgres can store: without NUL, and without halves of surrogate pairs. A stream may split a
- * pair between two chunks. Then the first half is kept until the next chunk brings the second half.
+ * Converts the model's text to a form that Postgres can store: without NUL, and without halves of surrogate pairs. If a chunk ends with the
+ * first half of a pair, that half waits for the next chunk.
  */
 
 import { createMarkdownStripper } from '../../../platform/core/text/safe-markdown.policy.ts';

@@ -1,7 +1,7 @@
 /**
- * Manages a club's AI budget of each month (in the club's time zone). When a question is accepted, the budget reserves the highest possible
- * cost of its answer. When the answer has ended, the real cost replaces this reserve once. Amounts are millionths of a US dollar. A
- * transaction locks the month's row after all other rows (ENG-6, docs/explanation/architecture.md#locks).
+ * Manages a club's AI budget of each month, in the club's time zone. An accepted question reserves the highest possible cost of its answer,
+ * and the real cost replaces this reserve when the answer has ended. Amounts are millionths of a US dollar. A transaction locks the month's
+ * row after all other rows (ENG-6, docs/explanation/architecture.md#locks).
  */
 import { AgentCharge } from '../../../entities/agents/agent-charge.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
@@ -17,13 +17,11 @@ const microsACent = 10_000n;
 export interface Budget {
   /** First day of the month in the club's time zone, as `2026-03-01`. */
   month: string;
-  /** The end of the month. */
   turnsAt: Date;
-  /** The allowance of the plan plus the add-ons that were bought for the month, in cents. */
+  /** The allowance of the plan, plus the month's add-ons, in cents. */
   allowed: number;
-  /** The lower limit that the club itself has set, in cents. */
+  /** The lower limit that the club has chosen, in cents. */
   own: number | null;
-  /** The lower of the two limits. */
   limitMicros: bigint;
   spentMicros: bigint;
   reservedMicros: bigint;
@@ -59,7 +57,7 @@ export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budg
   };
 }
 
-/** The error if the reserves of running answers fill the rest of the budget. When these answers end, a part of the budget is free again. */
+/** The reserves of running answers fill the rest of the budget. When these answers end, a part of it is free again. */
 export class BudgetReserved extends Error {
   override name = 'BudgetReserved';
   code = 'budget_reserved';
@@ -71,8 +69,8 @@ export function isSpent({ spentMicros, limitMicros }: Pick<Budget, 'spentMicros'
 }
 
 /**
- * Reserves the possible cost of an answer in the transaction that accepts its question. A question is accepted while the sum of the spent
- * and reserved amounts is below the budget. So only the last accepted answer can exceed the budget (ANS-5).
+ * Reserves the possible cost of an answer in the transaction that accepts its question. Questions are accepted while the spent and reserved
+ * amounts together are below the budget, so only the last answer can exceed it (ANS-5).
  * @throws DomainError club_budget_exhausted if the budget is spent
  * @throws BudgetReserved
  */
@@ -103,9 +101,8 @@ function whyNotReserved(budget: Budget): Error {
 }
 
 /**
- * Replaces the reserve of an answer by its real cost, in the month of the question. Only the first call for an answer replaces the reserve,
- * and later calls change nothing. The function also adds the answer to the agent's counts of the month. So call it only after the same
- * transaction has written the end of the answer and of its last call.
+ * Replaces the reserve of an answer by its real cost, once, in the month of the question. Also adds the answer to the agent's counts of the
+ * month. Call it after the same transaction has written the end of the answer and of its last call.
  */
 export async function settleBudget(tx: Transaction, answerId: Id, costMicros: bigint, now: Date): Promise<void> {
   const charge = await tx.one<{

@@ -1,31 +1,25 @@
-/**
- * Lets a question wait if the reserves of running answers fill a budget that is not spent. The question waits until some of these answers
- * have ended and have released their reserves (ANS-5).
- */
+/** Lets a question wait while the reserves of running answers fill the budget, until some of these answers have ended (ANS-5). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
 import { BudgetReserved } from './budget.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 export interface Patience {
-  /** The longest wait of a question. */
   waitMs: number;
-  /** The pause between two tries. */
   everyMs: number;
 }
 
-/** This limit is longer than most answers take, and shorter than the time for which clients and proxies wait. */
+/** Longer than most answers take, and shorter than clients and proxies wait. */
 const usualPatience: Patience = { waitMs: 10_000, everyMs: 250 };
 
 /**
- * For each club, the last question that waits in this process. The questions of a club wait in a queue. Only the first question in the
- * queue tries to reserve the budget.
+ * For each club, the last question that waits in this process. The questions of a club form a queue, and only the first question tries to
+ * reserve the budget.
  */
 const lines = new Map<Id, Promise<unknown>>();
 
 /**
- * Runs the attempt immediately. If reserves fill the budget, the function repeats the attempt with the pauses and up to the time limit of
- * `patience`.
+ * Runs the attempt immediately, and repeats it while reserves fill the budget.
  * @param attempt the transaction to run. It must write nothing if it throws
  * @throws DomainError rate_limited when the time is over; any other error of `attempt`
  */

@@ -32,9 +32,8 @@ export interface AskingDeps {
   model: AskedModel;
 }
 
-/** The model of this environment. */
 export interface AskedModel {
-  /** If this function returns false, no question is accepted. */
+  /** If false, no question is accepted. */
   configured: boolean;
   /** The model for agents that have no model of their own. */
   defaultModel: string;
@@ -61,7 +60,7 @@ export async function askAgent(
   return whileBudgetIsReserved(student.clubId, () => accept(deps, student, publicId, input, now), patience);
 }
 
-/** @throws BudgetReserved, and all errors of {@link askAgent} */
+/** @throws BudgetReserved */
 async function accept(
   { db, storage, model }: AskingDeps,
   student: Reader,
@@ -178,9 +177,7 @@ async function openConversation(tx: Transaction, turn: NewTurn, now: Date): Prom
   return conversation;
 }
 
-/**
- * @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for a conversation of another agent or student
- */
+/** @throws DomainError not_found, also for a deleted conversation, and for another agent's or student's conversation */
 async function continueConversation(
   tx: Transaction,
   turn: NewTurn,
@@ -218,7 +215,7 @@ async function findPathOf(db: Queries, { questionId, clubId, studentId }: NewTur
 }
 
 /**
- * If the conversation's earlier answer is still being generated, this insert waits and then fails with the error.
+ * If the conversation's earlier answer is still running, this insert waits and then fails with the error.
  * @throws DomainError generation_in_progress
  */
 async function insertAnswer(

@@ -13,10 +13,7 @@ import { conversationColumns, messagesOf, presentConversation } from './messages
 
 type Review = RecordOf<'AgentConversationReview'>;
 
-/**
- * Selects the conversations that administrators can read. Conversations of removed students are deleted, so each selected conversation has
- * a student with a name and an e-mail address.
- */
+/** Conversations of removed students are deleted, so each conversation has a student with a name and an e-mail address. */
 const reviewed = (clubId: Id, agentId: Id) => sql`
   FROM agent_conversations conversation JOIN students student ON student.id = conversation.student_id
  WHERE conversation.agent_id = ${agentId} AND conversation.club_id = ${clubId} AND conversation.deleted_at IS NULL`;

@@ -4,7 +4,7 @@
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { all, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -26,7 +26,6 @@ import {
   type ConversationRow,
 } from './messages.ts';
 
-/** An SQL condition on `agent_conversations conversation`: the student owns the conversation, and it is not deleted. */
 const ownedBy = (studentId: Id) => sql`conversation.student_id = ${studentId} AND conversation.deleted_at IS NULL`;
 
 /** @returns the agent and the student's remaining questions @throws DomainError not_found (also if unpublished), not_entitled */
@@ -76,11 +75,24 @@ export async function listConversations(
   return { rows: rows.map(presentConversation), total, next };
 }
 
-/** @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for a conversation of another student */
-async function findConversation(db: Queries, student: Reader, conversationId: Id): Promise<ConversationRow> {
+/**
+ * @param publicId the agent of the conversation; undefined for any agent
+ * @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for a conversation of another student
+ */
+async function findConversation(
+  db: Queries,
+  student: Reader,
+  conversationId: Id,
+  publicId?: string,
+): Promise<ConversationRow> {
   const conversation = await db.one<ConversationRow>(
     sql`SELECT ${conversationColumns} FROM agent_conversations conversation
-         WHERE ${ownedBy(student.id)} AND id = ${conversationId} AND club_id = ${student.clubId}`,
+         WHERE ${all([
+           sql`${ownedBy(student.id)} AND id = ${conversationId} AND club_id = ${student.clubId}`,
+           publicId === undefined
+             ? undefined
+             : sql`agent_id = (SELECT id FROM agents WHERE club_id = ${student.clubId} AND public_id = ${publicId})`,
+         ])}`,
   );
   if (!conversation) throw notFound('conversation');
   return conversation;
@@ -89,21 +101,22 @@ async function findConversation(db: Queries, student: Reader, conversationId: Id
 /**
  * @returns the conversation with a page of its messages, and the total number of messages. The first page holds the newest
  *   messages; each page starts with its oldest message
+ * @param publicId the agent of the conversation; absent for any agent
  * @throws DomainError not_found
  */
 export async function readConversation(
   db: Queries,
   storage: ObjectStore,
   student: Reader,
-  conversationId: Id,
+  { conversationId, publicId }: { conversationId: Id; publicId?: string },
   page: PageRequest,
 ): Promise<{ conversation: RecordOf<'AgentConversationMessages'>; total: number }> {
-  const conversation = await findConversation(db, student, conversationId);
+  const conversation = await findConversation(db, student, conversationId, publicId);
   const { messages, total } = await messagesOf(db, storage, conversation.id, page);
   return { conversation: { ...presentConversation(conversation), messages }, total };
 }
 
-/** @returns the conversation with its new title @throws DomainError not_found */
+/** @throws DomainError not_found */
 export async function renameConversation(
   { db }: DatabaseDeps,
   student: Reader,

@@ -1,6 +1,6 @@
 /**
- * Deletes the text of conversations. Their rows stay without text, because the questions still count, and because their ids must not be
- * used again. An answer that is being generated becomes `failed`. Its run is woken, charges the cost and then ends.
+ * Deletes the text of conversations. Their rows stay, because the questions still count and their ids must not be used again. A running
+ * answer becomes `failed`, and its run is woken to charge the cost and end.
  */
 import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -25,8 +25,8 @@ export async function eraseConversations(
   await tx.run(
     sql`UPDATE agent_conversations SET title = '', deleted_at = coalesce(deleted_at, ${now}) WHERE id = ANY (${conversationIds})`,
   );
-  // Ends the running answers before it deletes words. A process that still wants to write words locks the answer's row first, and finds
-  // that the answer has ended.
+  // Ends the running answers before it deletes words. A process that still wants to write words locks the answer's row first, and sees that
+  // it has ended.
   const stopped = await tx.rows<Pick<AgentAnswer, 'questionId' | 'clubId' | 'agentId'>>(
     sql`UPDATE agent_answers SET status = 'failed', error_code = ${errorCode}, completed_at = ${now}
          WHERE ${ofThem} AND status = 'generating'

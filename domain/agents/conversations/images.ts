@@ -12,7 +12,7 @@ import { mediaColumns, presentMedia, type StoredMedia } from '../../media/media.
 const shownColumns = columns(AgentQuestionImage, ['questionId'], 'shown');
 const imagesOf = sql`agent_question_images shown JOIN media ON media.id = shown.media_id AND media.removed_at IS NULL`;
 
-/** For AgentMessage.images. @returns for each question, its images in their order. The result has no entry for a question without images */
+/** Returns the images of each question, in order, for `AgentMessage.images`. A question without images has no entry. */
 export async function presentImages(
   db: Queries,
   storage: ObjectStore,
@@ -29,7 +29,7 @@ export async function presentImages(
 }
 
 /**
- * Reads the images of a question for the model. The function reads from the object store, so it must not be called in a transaction.
+ * Reads the images of a question for the model. Reads from the object store, so it must not run in a transaction.
  * @returns the images in their order; an empty list for a removed student
  * @throws Error if the store lacks a ready file
  */
@@ -51,10 +51,7 @@ export async function readImages(
   return images;
 }
 
-/**
- * Removes the images that no conversation shows any more, because the conversations were deleted. The caller holds the lock of the
- * student's row. Upkeep erases the files.
- */
+/** Removes the images of deleted conversations. The caller holds the lock of the student's row. Upkeep erases the files. */
 export async function removeImagesOf(tx: Transaction, conversationIds: readonly Id[], now: Date): Promise<void> {
   // The first statement finds the ids of the images. So the second statement can find each image by an index, even in a table with many
   // images.

@@ -14,7 +14,6 @@ import { RefusalToPerson, type RefusalWords } from '../../language/refusal.ts';
 /** The specification says: "A per-student cap over 24 hours." */
 const windowMs = 24 * 3_600_000;
 
-/** The cost settings and limits of an agent. */
 export interface AgentTerms {
   id: Id;
   instructions: string;
@@ -47,7 +46,6 @@ export async function countQuestions(
 }
 
 /**
- * @param used the number of questions, including the current question
  * @throws DomainError daily_limit_reached, when the student has used up the limit. The error contains the seconds until the student can ask
  * again, unless the limit is 0
  */
@@ -61,8 +59,8 @@ export async function requireWithinLimit(
   if (questions <= dailyLimit) return;
   const words: RefusalWords = ({ say }) => say('refusal.daily_limit_reached', { count: dailyLimit });
   if (dailyLimit === 0) throw new RefusalToPerson('daily_limit_reached', words);
-  // If the limit was lowered, the student may have asked several questions more than the new limit. The student can ask again only after
-  // all these extra questions are older than 24 hours.
+  // After the limit was lowered, a student may be several questions above it. The student can ask again only when all of these are older
+  // than 24 hours.
   const leaving = await tx.one<{
     at: Date;
   }>(sql`SELECT asked_at AS at FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}
@@ -72,9 +70,7 @@ export async function requireWithinLimit(
   throw new RefusalToPerson('daily_limit_reached', words, { retryAfterSeconds });
 }
 
-/**
- * @returns the remaining questions as a record. They are at least 0, even if the limit is lower than the number of questions already asked
- */
+/** @returns the remaining questions, at least 0 */
 export function presentLimits(
   agent: AgentTerms,
   { questions, resetsAt }: Used,

@@ -73,7 +73,6 @@ async function answersTo(db: Queries, questionIds: readonly Id[]): Promise<Map<I
   return new Map(rows.map((row) => [row.questionId, presentAnswer(row, citations.get(row.id) ?? [])]));
 }
 
-/** @returns the current answer; undefined if there is none */
 export async function findAnswer(db: Queries, answerId: Id): Promise<Message | undefined> {
   const row = await db.one<Pick<AgentAnswer, 'questionId'>>(
     sql`SELECT ${columns(AgentAnswer, ['questionId'])} FROM agent_answers WHERE id = ${answerId}`,
@@ -107,8 +106,7 @@ export async function messagesOf(
   page: PageRequest,
 ): Promise<{ messages: Message[]; total: number }> {
   const { limit, offset } = windowOf(page);
-  // Every question has an answer, so the function counts pairs of messages from the end of the conversation. A page can begin or end
-  // between a question and its answer.
+  // Every question has an answer, so this counts pairs from the end of the conversation. A page can begin or end inside a pair.
   const firstPair = Math.floor(offset / 2);
   const pairs = Math.ceil((offset + limit) / 2) - firstPair;
   const questions =

@@ -7,8 +7,8 @@ export const longestTitle = 120;
 const untitled = '…';
 
 /**
- * The specification says: "Its title comes from the first line of the question." The function uses the first line that has a visible
- * character. It cuts the line to the maximum length of a title. A grapheme is cut only if this one grapheme is longer than a title.
+ * Returns the first line of the question that has a visible character (specification: "Its title comes from the first line of the
+ * question."), cut to the maximum length of a title. A grapheme is not cut, unless it is longer than a title.
  */
 export function titleOf(question: string): string {
   const line = question.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/).find(hasVisible) ?? '';

@@ -7,7 +7,6 @@ import type { ModelCitation } from '../../../platform/infra/model/model.ts';
 import type { Seconds } from '../../knowledge/extraction/sections.ts';
 import type { SourceKind } from '../../../entities/knowledge/values.ts';
 
-/** A block of a search result in the prompt. */
 export interface SentBlock {
   text: string;
   /** The number of the page, from 1. Null if the source has no pages. */
@@ -36,7 +35,7 @@ export interface Citation {
 }
 
 /**
- * Takes the cited words from the blocks of the prompt. The model also repeats the words, but the function ignores this copy.
+ * Takes the cited words from the blocks of the prompt, and not from the copy that the model sends.
  * @returns the citations in the order of the text. Each range of a source occurs only once. `dropped` is the number of citations whose
  * passage is not in the prompt
  */

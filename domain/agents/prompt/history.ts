@@ -1,6 +1,6 @@
 /**
- * Reads the earlier turns of a conversation for the next prompt. A turn is a question with its answer. The same turns are used twice: to
- * reserve the cost, and to build the prompt.
+ * Reads the earlier turns of a conversation for the next prompt. A turn is a question with its answer. Both the reserve of the cost and the
+ * prompt use these turns.
  */
 import { usableAnswerStatuses } from '../../../entities/agents/values.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';

@@ -39,7 +39,7 @@ export function askingOf(model: string): Asking {
   return askings[model];
 }
 
-/** @param cap the maximum size of the answer in tokens @returns the maximum number of tokens that the model may produce */
+/** @param cap the maximum size of the answer in tokens */
 export function maxOutputTokens(model: string, cap: number): number {
   return cap + askingOf(model).thoughtTokens;
 }

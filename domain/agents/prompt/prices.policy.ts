@@ -1,6 +1,6 @@
 /**
  * Lists the prices of models by date, in US dollars per million tokens, from the provider's price list (platform.claude.com, Pricing). A
- * club can choose only a model that has a price here, because the answers of other models could not be charged.
+ * club can choose only a model with a price, because other answers could not be charged.
  */
 import type { TokenUse } from '../../../platform/infra/model/model.ts';
 
@@ -63,7 +63,7 @@ export function costOf(model: string, use: TokenUse, at: Date): bigint {
     use.output * rates.output +
     use.cacheWrite * rates.cacheWrite +
     use.cacheRead * rates.cacheRead;
-  return BigInt(Math.ceil(micros - 1e-6)); // dollars per million tokens equal millionths of a dollar per token
+  return BigInt(Math.ceil(micros - 1e-6));
 }
 
 /**

@@ -14,16 +14,13 @@ import type { SentBlock, SentResult } from './citations.policy.ts';
 import { askingOf, maxOutputTokens } from './models.policy.ts';
 import { promptBounds, type Turn } from './prompt.policy.ts';
 
-/** The fields of a found passage that a prompt needs. */
 export interface FoundPassage {
   sourceId: Id;
   sourceKind: SourceKind;
   sourceTitle: string;
-  /** The position of the passage in its source. */
   position: number;
   page: number | null;
   headings: readonly string[];
-  /** The blocks of the passage. Together they contain the whole text of the passage. */
   blocks: readonly string[];
   /** The times of each block, in whole seconds of a video or sound. Null for other sources. */
   fromSeconds: readonly number[] | null;
@@ -56,7 +53,7 @@ export interface Prompt {
   characters: number;
 }
 
-/** The next request begins with the same text up to this block. The model's service can then read this text from its cache. */
+/** The next request begins with the same text up to this block, so the model's service can read it from its cache. */
 const cached = { cache_control: { type: 'ephemeral' } } as const;
 
 const rules = `You are an assistant of an online club. You answer the questions of its students from the club's material.
@@ -128,13 +125,13 @@ export function promptOf(content: PromptContent): Prompt {
 type Result = SentResult & { headings: readonly string[] };
 
 /**
- * Groups consecutive passages of a source under the same headings into one result, so that a citation may span them. The best result is
+ * Joins consecutive passages of a source under the same headings into one result, so that a citation may span them. The best result is
  * first.
  */
 function resultsOf(passages: readonly FoundPassage[]): Result[] {
   const groups: FoundPassage[][] = [];
   for (const passage of passages) {
-    // A passage can be a neighbour of two groups. The two groups then become one group.
+    // A passage between two groups joins them to one group.
     const beside = groups.filter((group) => group.some((other) => areNeighbours(other, passage)));
     const [first, ...others] = beside;
     if (!first) {

@@ -1,7 +1,4 @@
-/**
- * Defines the limits of a prompt, and estimates the number of its tokens. The code that builds a prompt and the code that reserves its cost
- * use the same limits.
- */
+/** Defines the limits of a prompt, and estimates the number of its tokens. The prompt and the reserve of its cost use the same limits. */
 
 export const promptBounds = {
   /** The maximum number of characters of earlier questions and answers together. The newest turns that fit completely are used. */
@@ -14,10 +11,7 @@ export const promptBounds = {
   images: 2,
 } as const;
 
-/**
- * The estimated numbers of tokens of parts that are not text, or whose length is unknown. The estimates are intentionally a little too
- * high.
- */
+/** Estimates for the parts that are not text or have an unknown length. They are a little too high on purpose. */
 const tokens = {
   /** The estimate for the platform's instructions and the agent's name. */
   frame: 1_500,
@@ -28,19 +22,13 @@ const tokens = {
   passageFrame: 100,
 } as const;
 
-/**
- * The number of characters per token. It is lower than in usual prose, so that an estimate of tokens is more often too high than too low.
- */
+/** Fewer characters per token than in usual prose, so that an estimate is more often too high than too low. */
 const charactersAToken = 3;
-/**
- * For characters beyond ASCII, two bytes count as one token. So a letter with an accent counts as one token, and a Chinese character as one
- * and a half tokens.
- */
+/** Beyond ASCII, two bytes count as one token: a letter with an accent is one token, a Chinese character one and a half. */
 const bytesAToken = 2;
-/** The number of characters per token in passages. The language of a passage is unknown. */
+/** Used for passages, because their language is unknown. */
 const charactersATokenOfPassages = 2;
 
-/** A question and its answer. */
 export interface Turn {
   question: string;
   answer: string;

@@ -1,6 +1,6 @@
 /**
- * Prepares the prompt for the first call of an answer while Temporal still starts the run of the answer. The step of the run reads and
- * claims its row as usual. A prepared prompt only saves time: no decision depends on it.
+ * Prepares the prompt for the first call of an answer while Temporal still starts the answer's run. This only saves time: the step of the
+ * run reads and claims its row as usual.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import { readAnswerState, type AnswerRow } from '../answers/answer-rows.ts';
@@ -8,12 +8,9 @@ import { preparePrompt, type PromptDeps } from './prompt.ts';
 import type { Prompt } from './prompt-blocks.policy.ts';
 
 export interface PromptsAhead {
-  /** Begins to prepare the prompt. It is called when the run of the question is about to start in this process. */
+  /** Begins to prepare the prompt, when the run of the question is about to start in this process. */
   begin(questionId: Id): void;
-  /**
-   * @returns the prepared prompt of the answer. The result is undefined if the prompt was already taken or is too old, or if the answer has
-   * changed since the preparation
-   */
+  /** @returns the prepared prompt. Undefined if it was already taken or is too old, or if the answer has changed since then */
   take(answer: AnswerRow): Promise<Prompt | undefined>;
 }
 

@@ -87,10 +87,7 @@ async function requireNamed(tx: Transaction, clubId: Id, field: Field, ids: read
     throw new DomainError('not_found', `${field}/${stranger.place}: there is no such ${noun} in this club.`);
 }
 
-/**
- * Stores the ids in the order of the request. If the request has an id twice, in small and in capital letters, the function stores the id
- * once.
- */
+/** Stores the ids in the order of the request. An id that is there in small and in capital letters is stored once. */
 async function insertNamed(tx: Transaction, agentId: Id, field: Field, ids: readonly Id[]): Promise<void> {
   const named = [...new Set(ids.map((id) => id.toLowerCase()))];
   await tx.run(sql`INSERT INTO agent_materials (id, agent_id, ${raw(fields[field].kind)}_id)

@@ -1,4 +1,3 @@
-/** Defines how agents use library files: a file can be part of an agent's material. */
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { MediaUseRules } from '../../media/use-rules.ts';
 

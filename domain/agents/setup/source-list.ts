@@ -31,7 +31,6 @@ const sourceColumns = columns(AgentSource, [
 ]);
 type SourceRow = RowOf<typeof sourceColumns>;
 
-/** The ids of the sources that an agent uses for its answers. */
 function sourcesOfAgent(agentId: Id): Sql {
   return sql`
     SELECT source.id FROM agent_materials material JOIN agent_sources source ON source.lesson_id = material.lesson_id

@@ -1,6 +1,6 @@
 /**
- * Predicts what a run would do, and when. A dry run uses the same code as a real run. Its data are the student's records together with the
- * facts that the caller supposes. It writes nothing, locks no row, and keeps no transaction open (AUTO-19).
+ * Predicts what a run would do, and when. A dry run uses the code of real runs, with the student's records and the facts that the caller
+ * supposes. It writes nothing, locks no row, and keeps no transaction open (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -27,8 +27,8 @@ type PathStep = DryRun['path'][number];
 type Because = DryRun['looks'][number]['because'];
 
 /**
- * A dry run stops after it has evaluated its state this many times. A run with 200 steps and 100 supposed facts needs at most two
- * evaluations for each step and one for each fact. Further evaluations are needed only when access begins or ends.
+ * A dry run stops after this many evaluations. 200 steps and 100 supposed facts need at most two evaluations for each step and one for each
+ * fact. Further evaluations are needed only when access begins or ends.
  */
 const mostLooks = 500;
 
@@ -80,11 +80,9 @@ async function findRecipient(
   return recipient;
 }
 
-/** The state of the predicted run: its row, its path so far, and its current time. */
 interface Play {
   run: Standing;
   world: World;
-  /** The supposed facts whose time has not come yet. */
   ahead: Supposed['facts'];
   at: Date;
   /** Whether the path already contains the step. */
@@ -145,7 +143,7 @@ function withMail(step: PathStep, { mails }: World): PathStep {
   };
 }
 
-/** Applies every supposed fact that is due. @returns the types of the applied facts, which may wake the run */
+/** @returns the types of the facts that were due, which may wake the run */
 function applyDueFacts(play: Play): Waking[] {
   const wakings: Waking[] = [];
   for (let next = play.ahead[0]; next && next.at <= play.at; next = play.ahead[0]) {
@@ -157,7 +155,7 @@ function applyDueFacts(play: Play): Waking[] {
 
 type Ending = Pick<DryRun, 'status' | 'exit_reason' | 'error_code'>;
 
-/** Evaluates the run once at the current time, and then moves the time to the next evaluation. @returns the ending, if the run has ended */
+/** Evaluates the run once at the current time, and then moves the time to the next evaluation. */
 async function takeLook(scene: Scene, play: Play): Promise<Ending | undefined> {
   const { deps, version, student } = scene;
   const { run, at } = play;
@@ -216,7 +214,6 @@ function present({ placed, answers, decision }: Look, { at, because }: Play): Dr
   };
 }
 
-/** Adds the step to the path. */
 function enter({ path, run, at }: Play, { id, kind }: Step): PathStep {
   const entry = path.get(id);
   const pathStep: PathStep = entry ?? {
@@ -277,7 +274,7 @@ function sleep(
   play.because = wakes < until ? 'access' : 'deadline';
 }
 
-/** Predicts the effect of the step. @returns the outcome of the step and the types of its facts, or an error code */
+/** @returns the outcome of the step and the types of its facts, or an error code */
 async function effectOf(
   { deps, clubId, student }: Scene,
   { world, run, at }: Play,

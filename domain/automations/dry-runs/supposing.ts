@@ -47,18 +47,13 @@ const namedBy = {
   cohort_id: 'cohort',
 } as const satisfies Partial<Record<Field, ReferredKind>>;
 
-/**
- * The longest time from now to a supposed date. It keeps every year at four digits, because Postgres and API callers cannot write longer
- * years.
- */
+/** Keeps every year at four digits, because Postgres and API callers cannot write longer years. */
 const maxDistanceMs = 10 * 366 * 86_400_000;
 
 export interface Supposed {
-  /** The time when the run begins. */
   begins: Date;
   /** The facts in the order of their times. Facts with the same time are in the order of the request. */
   facts: SupposedFact[];
-  /** The access that the trigger of the supposed run names. */
   access: { kind: AccessKind; id: Id } | undefined;
 }
 

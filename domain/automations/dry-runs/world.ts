@@ -1,6 +1,6 @@
 /**
- * Holds the world of a dry run: the student's records together with supposed facts and the effects of steps. Nothing is written. The rules
- * run their usual SQL statements, in which `WITH` expressions hide the real tables (AUTO-19).
+ * Holds the world of a dry run: the student's records with the supposed facts and the effects of steps. Nothing is written. The rules run
+ * their usual SQL statements, in which `WITH` expressions replace the real tables (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -9,7 +9,6 @@ import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 
 type FactRecord = RecordOf<'AutomationSupposedFact'>;
 
-/** A fact that the caller supposes. */
 export interface SupposedFact extends Omit<FactRecord, 'at' | 'ends_at'> {
   at: Date;
   endsAt: Date | null;
@@ -42,9 +41,8 @@ export const worldAsItIs = (): World => ({
 export type Waking = EventType | 'always' | undefined;
 
 /**
- * Applies a supposed fact.
- * @returns the type of the fact, which may wake the run. The result is undefined if the fact has no effect. For example, the student cannot
- * open an e-mail that was not sent
+ * @returns the type of the fact, which may wake the run. Undefined if the fact has no effect, such as the opening of an e-mail that was not
+ * sent
  */
 export function suppose(world: World, fact: SupposedFact): Waking {
   const {
@@ -95,8 +93,8 @@ export function suppose(world: World, fact: SupposedFact): Waking {
 }
 
 /**
- * @returns a `WITH …` clause for the rules about one student. Its expressions have the names of the tables that the rules read, and contain
- * the supposed records. Postgres inlines the expressions, so each rule still needs only one look-up in an index
+ * @returns a `WITH …` clause with the supposed records. Its expressions have the names of the tables that the rules read. Postgres inlines
+ * them, so each rule still needs only one look-up in an index
  */
 export function shadowing(world: World, { runId, studentId }: { runId: Id; studentId: Id }): Sql {
   const { tags, lessons, products, courses, lostDeliveries, granted } = world;

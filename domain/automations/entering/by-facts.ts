@@ -1,4 +1,4 @@
-/** Starts runs of automations because of facts, and wakes waiting runs so that they evaluate their rules again (AUTO-18, AUTO-12). */
+/** Starts runs of automations because of facts, and wakes waiting runs to evaluate their rules again (AUTO-18, AUTO-12). */
 import { triggerKinds, type AccessKind, type TriggerKind } from '../../../entities/automations/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { togetherWaitsMs, type ClaimedFact, type FactResult } from '../../../platform/engine/facts.ts';
@@ -21,7 +21,7 @@ import { enter, shareOpen } from './entering.ts';
  * nothing. If the function is called with several facts, each fact waits only briefly for a lock. A fact that would have to wait longer is
  * `blocked`.
  * @param options.waitSpeed the factor by which waits are shortened; 1 if absent
- * @returns the result of each fact. A result names no run for the relay to start, because the transactions write wakes instead
+ * @returns the result of each fact, without runs to start, because the transactions write wakes instead
  */
 export async function enrollByFacts(
   db: Database,
@@ -48,7 +48,7 @@ export async function enrollByFacts(
 
 const kindOf = ({ type }: Pick<ClaimedFact, 'type'>) => type.replace('.', '_') as TriggerKind;
 
-/** @returns the facts that may start or wake runs, each with the automations whose trigger has the type of the fact */
+/** @returns the facts that may start or wake runs, each with the automations that have its type as trigger */
 async function concerned(
   db: Queries,
   facts: readonly ClaimedFact[],
@@ -115,10 +115,7 @@ async function enterAndWake(
 
 type Ids = Partial<Record<TriggerList, Id | null>>;
 
-/**
- * Whether a fact with these ids fits the trigger. Every list of the trigger must match. A list matches if it contains the fact's id of this
- * kind. An absent or empty list matches every fact.
- */
+/** Every list of the trigger must contain the fact's id of this kind. An absent or empty list matches every fact. */
 function fits(trigger: Trigger, ids: Ids): boolean {
   return (['delivery_ids', 'product_ids', 'course_ids', 'lesson_ids', 'tag_ids', 'level_ids'] as const).every(
     (list) => {
@@ -131,7 +128,6 @@ function fits(trigger: Trigger, ids: Ids): boolean {
 
 interface About {
   ids: Ids;
-  /** The access for which the run is started. */
   access: { kind: AccessKind; id: Id } | undefined;
 }
 

@@ -11,7 +11,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { findAutomation } from '../records.ts';
 import { enter, shareOpen, type Entry } from './entering.ts';
 
-/** The number of students that one transaction locks. It is small, because other transactions wait for these locks. */
+/** Small, because other transactions wait for these locks. */
 const studentsPerPage = 100;
 
 export interface EnteringDeps extends DatabaseDeps {
@@ -22,8 +22,7 @@ export interface EnteringDeps extends DatabaseDeps {
 type Result = RecordOf<'AutomationEnrollment'>['results'][number];
 
 /**
- * Starts a run for each student, page by page. If the request is repeated with the same `id`, students who got a run from the first request
- * get no second run.
+ * Starts a run for each student, page by page. A repeated request with this `id` starts no second run for a student.
  * @throws DomainError not_found, feature_not_in_plan, automation_state, automation_not_manual
  */
 export async function enrollByHand(

@@ -16,13 +16,9 @@ import { deadlineOnEntry, type WaitClock } from '../wait-speed.policy.ts';
 /** The maximum number of active runs of one student in one automation with reentry `always`. */
 const maxActive = 20;
 
-/** A student who is about to enter. */
 export interface Entrant {
   studentId: Id;
-  /**
-   * Identifies the cause: the id of the fact, or an id that the caller chose. In one automation, a cause starts at most one run of a
-   * student.
-   */
+  /** The id of the fact, or an id that the caller chose. In one automation, a cause starts at most one run of a student. */
   causeId: Id;
   priority: Priority;
   access: { kind: AccessKind; id: Id } | undefined;

@@ -10,8 +10,8 @@ import { outcomeUnknown } from '../../mail/sending/recipients.policy.ts';
 const mailsPerBatch = 500;
 
 /**
- * Marks a batch of these e-mails as failed with an unknown outcome. If a report of the provider has proven that an e-mail was delivered,
- * this e-mail counts as sent. A recorded outcome does not change if the function is called again.
+ * Marks a batch of these e-mails as failed with an unknown outcome, or as sent if a report of the provider proves it. A repeated call
+ * changes nothing.
  */
 export async function settleLeftMails(db: Database): Promise<{ rows: { mailsLeft: number }; more: boolean }> {
   const settledCount = await db.run(sql`

@@ -36,10 +36,7 @@ export interface MailingDeps {
   onMail: (status: Outcome['status']) => void;
 }
 
-/**
- * The lease of an e-mail. It is longer than the SMTP client's time limit for a message (60 s), so that a running sender never loses its
- * lease.
- */
+/** Longer than the SMTP client's time limit for a message (60 s), so that a running sender never loses its lease. */
 const leaseSeconds = 90;
 
 interface MailRow {
@@ -53,16 +50,12 @@ interface MailRow {
   createdAt: Date;
 }
 
-/** The state of a step's e-mail. */
 export type MailState =
   /** The e-mail is in a final state. The run continues after every outcome. */
-  | { kind: 'settled'; outcome: string }
-  /** The e-mail can be claimed now. */
-  | { kind: 'due'; mailId: Id }
-  | { kind: 'waits'; until: Date };
+  { kind: 'settled'; outcome: string } | { kind: 'due'; mailId: Id } | { kind: 'waits'; until: Date };
 
 /**
- * Writes the row of the step's e-mail, unless it exists, and checks whether the e-mail can be sent. The caller holds the lock of the run.
+ * Writes the row of the step's e-mail, if it is missing, and checks whether the e-mail can be sent. The caller holds the lock of the run.
  */
 export async function prepareMail(
   tx: Transaction,
@@ -78,7 +71,7 @@ export async function prepareMail(
   const mail = await findMail(tx, run, stepId);
   if (mail.status === 'sending') {
     if (!mail.leaseOver) return { kind: 'waits', until: mail.leaseUntil ?? now };
-    // The worker that claimed the e-mail died. The e-mail may have arrived, and a report may prove its delivery.
+    // The worker died after the claim. The e-mail may have arrived, and a report may prove it.
     await tx.run(
       sql`UPDATE mails SET ${settledAs('failed', sql`${outcomeUnknown}::text`)}, lease_until = NULL WHERE id = ${mail.id}`,
     );
@@ -108,8 +101,8 @@ export async function returnOneAllowance(tx: Queries, clubId: Id, now: Date): Pr
 }
 
 /**
- * The maximum random pause before the next attempt of an e-mail. It spreads the attempts of many e-mails that wait for a limit of the club,
- * or for a mail server that hangs. The longer an e-mail has waited, the longer its pause can be.
+ * The maximum random pause before the next attempt. It spreads many e-mails that wait for a limit of the club or for a mail server that
+ * hangs. The pause grows with the time that an e-mail has waited.
  */
 const maxPauseMs = 600_000;
 
@@ -187,8 +180,8 @@ export async function claimMail(
 }
 
 /**
- * Records the outcome of the e-mail. For a removed student, the server's answer is not recorded. If the server accepted the e-mail, this
- * outcome counts even after the end of the lease.
+ * Records the outcome of the e-mail, without the server's answer if the student was removed. An e-mail that the server accepted counts as
+ * sent even after the end of the lease.
  * @returns the outcome with which the run continues
  */
 export async function recordMail(
@@ -207,8 +200,7 @@ export async function recordMail(
   }
   const again =
     outcome.status === 'pending' ? sql`next_attempt_at = ${new Date(now.getTime() + outcome.waitMs)},` : raw('');
-  // An unknown outcome stays unknown even if the student was removed. The student may have got the e-mail, so the e-mail must not count as
-  // refused.
+  // An unknown outcome stays unknown even if the student was removed, because the student may have got the e-mail.
   const error =
     outcome.lastError === outcomeUnknown
       ? sql`${outcome.lastError}::text`
@@ -219,13 +211,12 @@ export async function recordMail(
   return updated?.status === 'sent' ? { status: 'sent' } : outcome;
 }
 
-/** @returns the outcome that the path of the run shows */
 export const wordOfOutcome = (outcome: Outcome): string => {
   if (outcome.status !== 'failed') return outcome.status;
   return outcome.lastError === outcomeUnknown ? outcomeUnknown : 'refused';
 };
 
-/** @returns the message to one student, made from the version's e-mail */
+/** @returns the message to one student */
 export async function messageOf(
   db: Queries,
   { vault, fromAddress, publicUrl }: MailingDeps,

@@ -38,7 +38,7 @@ export const runColumns = columns(
 );
 export type RunRow = RowOf<typeof runColumns>;
 
-/** Locks the run. The caller has already locked the student and the automation. @returns undefined if there is no such run */
+/** Locks the run. The caller has already locked the student and the automation. */
 export async function lockRun(tx: Transaction, runId: Id): Promise<RunRow | undefined> {
   return tx.one<RunRow>(sql`SELECT ${runColumns} FROM automation_runs run WHERE run.id = ${runId} FOR NO KEY UPDATE`);
 }
@@ -52,7 +52,6 @@ export interface Recipient {
   pending: boolean;
 }
 
-/** The rows that a run reads before it decides. All these rows are locked. */
 export interface LockedLook {
   run: RunRow;
   /** The student of the run. Undefined if the student was removed. */
@@ -110,11 +109,9 @@ export async function lockLook(tx: Transaction, runId: Id): Promise<LockedLook |
 /** Returns the idempotency key for the effect of a step in a run. */
 export const effectKey = ({ id }: Pick<RunRow, 'id'>, stepId: string): Id => v5(stepId, id);
 
-/** The result of a step. */
 export interface Passed {
   stepId: string;
   outcome: string;
-  /** The answer of each rule of the step's condition. */
   answers?: readonly boolean[];
 }
 
@@ -139,7 +136,6 @@ export async function enterStep(
     ON CONFLICT (run_id, step_id) DO UPDATE SET deadline = excluded.deadline, outcome = excluded.outcome`);
 }
 
-/** The time at which the run must be evaluated again. */
 export interface Rest {
   looksAt: Date;
   waiting: boolean;
@@ -153,8 +149,8 @@ export interface Scene extends WaitClock {
 }
 
 /**
- * Moves the cursor from the completed step to the next step, and returns the time at which the run must be evaluated again. If the next
- * step is a simple wait, the run enters it immediately. A step with a condition must be evaluated first.
+ * Moves the run from the completed step to the next step, and returns when the run must be evaluated again. A run enters a simple wait
+ * immediately. A step with a condition must be evaluated first.
  * @param to null completes the run
  */
 export async function advance(
@@ -178,10 +174,7 @@ export async function advance(
   return rest(tx, movedRun, version, { until: deadline, nextChange, from: run });
 }
 
-/**
- * Makes a run wait at its step until the deadline. If the run watches access, the wait also ends when access begins or ends because of
- * its dates.
- */
+/** Makes a run wait at its step until the deadline. If the run watches access, it also wakes when access begins or ends by its dates. */
 export async function rest(
   tx: Transaction,
   run: RunRow,
@@ -229,7 +222,7 @@ export type Ending =
   | { status: 'exited'; reason: ExitReason }
   | { status: 'failed'; code: string };
 
-/** Ends an active or failed run. Its unsent e-mail is not sent. The workflow notices the end when it next reads the row. */
+/** Ends an active or failed run without sending its waiting e-mail. The workflow notices the end when it next reads the row. */
 export async function endRun(tx: Transaction, run: RunRow, ending: Ending, now: Date): Promise<void> {
   const reason = ending.status === 'exited' ? ending.reason : null;
   const code = ending.status === 'failed' ? ending.code : null;
@@ -258,16 +251,12 @@ async function forgetWatches(tx: Transaction, run: RunRow, { definition, steps }
     await tx.run(sql`DELETE FROM automation_course_watches WHERE run_id = ${run.id}`);
 }
 
-/** The state of the automation and the time zone of its club. */
 export interface AutomationState {
   status: 'draft' | 'active' | 'paused' | 'archived';
   timeZone: string;
 }
 
-/**
- * Takes a shared lock on the automation. A transaction that pauses or archives the automation waits for this lock. The next step of the run
- * sees the change.
- */
+/** Takes a shared lock on the automation, so that a pause or an archiving waits for this step. The next step sees the change. */
 export async function shareAutomation(tx: Queries, automationId: Id): Promise<AutomationState> {
   const automation = await tx.one<AutomationState>(sql`SELECT automation.status, club.time_zone AS "timeZone"
     FROM automations automation JOIN clubs club ON club.id = automation.club_id

@@ -46,8 +46,8 @@ export interface RunDeps extends MailingDeps {
   /** The factor by which waits are shortened; 1 if absent. */
   waitSpeed?: number;
   /**
-   * This function is called after each evaluation of a run. `completedKind` is the kind of the automation's step that the run has
-   * completed. `ended` is the status of a run that has ended.
+   * Called after each evaluation of a run. `completedKind` is the kind of the step that was completed. `ended` is the status of a run that
+   * has ended.
    */
   onStep: (step: { completedKind?: string; ended?: RunStatus }) => void;
   /** A hook at which tests stop the process. */
@@ -55,8 +55,8 @@ export interface RunDeps extends MailingDeps {
 }
 
 /**
- * At `run_step_decided` nothing is written yet. At `run_step_done` the effect is written but the cursor is not, and nothing is committed.
- * At `run_step_recorded` the effect and the cursor are committed, but the workflow does not know the result yet.
+ * `run_step_decided`: nothing is written. `run_step_done`: the effect is written, the cursor is not, and nothing is committed.
+ * `run_step_recorded`: both are committed, but the workflow does not know it yet.
  */
 export type RunFailpoint =
   | 'run_step_decided'
@@ -71,17 +71,14 @@ export type RunStep =
       done: false;
       /** The time of the next step, in Unix milliseconds. Absent if the next step is due immediately. */
       at?: number;
-      /**
-       * The position of the step in its version, counted from 1. The Temporal UI shows it together with the number of steps and the step's
-       * kind.
-       */
+      /** The position of the step in its version, from 1. The Temporal UI shows it. */
       number: number;
       steps: number;
       kind: string;
       held: boolean;
     };
 
-/** The gate wakes a held run. In case this wake is lost, the run's workflow also reads the row at this interval. */
+/** The gate wakes a held run. In case this wake is lost, the workflow also reads the row at this interval. */
 const heldLooksMs = 7 * 24 * 3_600_000;
 /** A run fails after it had internal errors for this time, so that an administrator sees it. */
 const faultyMs = 24 * 3_600_000;
@@ -114,9 +111,7 @@ interface MailToSend {
 interface Answered {
   kind: 'answer';
   answer: RunStep;
-  /** The kind of the completed step. */
   completedKind?: string;
-  /** The status of the run, if this evaluation has ended the run. */
   ended?: RunStatus;
 }
 type Looked = Answered | MailToSend;
@@ -206,8 +201,8 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
 }
 
 /**
- * Applies the effect of the step. The record that the step names may have been deleted in spite of the checks. Then the function returns an
- * error code, and the run fails at this step.
+ * Applies the effect of the step. If the record that the step names was deleted meanwhile, this returns an error code, and the run fails at
+ * this step.
  */
 async function effectOf(
   tx: Transaction,
@@ -267,8 +262,8 @@ function resting(
 }
 
 /**
- * The longest wait of a step for a connection to the mail server. During the wait the step uses one of the worker's slots. A mail server
- * that hangs must not block steps that send nothing (AUTO-13).
+ * The longest wait for a connection to the mail server. The wait uses one of the worker's slots, and a mail server that hangs must not
+ * block steps that send nothing (AUTO-13).
  */
 const connectionWaitMs = 1_000;
 
@@ -296,9 +291,8 @@ async function deferSending(
 }
 
 /**
- * While this step sent the e-mail, Temporal may have considered the worker dead. A second execution of the step may then have parked the
- * run until the gate of its automation releases it. But this step has now moved the run, so it wakes the run.
- * @param current the run as it was read
+ * While this step sent the e-mail, Temporal may have considered the worker dead, and a second execution may have parked the run. This step
+ * has now moved the run, so it wakes the run.
  */
 async function wakeParked(tx: Transaction, { id, parkedAt }: RunRow, now: Date): Promise<void> {
   if (parkedAt !== null) await wakeRun(tx, id, now);
@@ -317,8 +311,8 @@ async function restAtMail(
 }
 
 /**
- * Runs on a free connection to the mail server. It claims the e-mail, gives it to the server, and records the outcome with the run's next
- * step.
+ * Runs when a connection to the mail server is free. It claims the e-mail, gives it to the server, and records the outcome with the run's
+ * next step.
  */
 async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Answered> {
   const { run, placed, version, scene } = mail;
@@ -326,7 +320,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
     const current = await lockLook(tx, run.id);
     if (current?.student && current.automation.status === 'active' && current.run.cursor === run.cursor) {
       const { student } = current;
-      // The message is composed before the claim, so that an internal error leaves the e-mail unclaimed.
+      // Composed before the claim, so that an internal error leaves the e-mail unclaimed.
       const message = await messageOf(tx, deps, run, { step: placed.step, mailId: mail.mailId, to: student });
       const row = await claimMail(tx, deps.vault, mail.mailId, student, now);
       if (row) return { ...row, message };
@@ -344,8 +338,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
       await lockStudentOf(tx, run);
       const current = await lockRun(tx, run.id);
       const recorded = await recordMail(tx, mailToSend, answer, now);
-      // The run ended while its e-mail was being sent. If the server has deferred the e-mail, no later attempt is made: the e-mail is
-      // skipped.
+      // The run ended while its e-mail was being sent. An e-mail that the server deferred is then skipped.
       if (current?.status === 'exited') await skipWaitingMails(tx, current.id, current.exitReason);
       if (!current || current.status !== 'active') return { recorded, step: endedBefore(current?.status ?? 'exited') };
       if (current.cursor !== run.cursor)

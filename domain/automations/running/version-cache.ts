@@ -12,7 +12,7 @@ export interface ReadVersion {
   steps: ReadonlyMap<string, PlacedStep>;
 }
 
-/** A definition has at most 256 KB, so the cache needs at most about 100 MB. In practice it needs a few MB. */
+/** A definition has at most 256 KB, so the cache has at most about 100 MB, and usually a few MB. */
 const maxVersions = 400;
 const cache = new Map<Id, ReadVersion>();
 
@@ -36,8 +36,7 @@ export async function readVersion(db: Queries, versionId: Id): Promise<ReadVersi
 
 /**
  * @param number the number of the version; 0 for a draft
- * @returns the definition, and its steps by id. If the definition has a language number that this code does not know, the steps are empty,
- *   and the runs fail
+ * @returns the definition, and its steps by id. If this code does not know the language number, there are no steps, and the runs fail
  */
 export function readDefinition({
   language = languageOfToday,

@@ -1,6 +1,6 @@
 /**
- * Defines the form of an automation's definition, and the order of its steps. A definition is stored and returned in the form of the API
- * contract, so its fields have the names of the contract. The functions are pure.
+ * Defines the form of an automation's definition, and the order of its steps. A definition is stored in the form of the API contract, so
+ * its fields have the contract's names. The functions are pure.
  */
 import type { Reentry, TriggerKind } from '../../../entities/automations/values.ts';
 import type { Condition } from '../../conditions/conditions.ts';
@@ -67,18 +67,18 @@ export interface PlacedStep {
   path: string;
   /** The number of the step in reading order, from 1. A run passes its steps in this order. */
   number: number;
-  /** The step and the branch that contain this step. */
+  /** The step and branch around this step. */
   parent?: { id: string; branch: Branch };
   /** The id of the step that follows this step and its branches. Null at the end. */
   following: string | null;
 }
 
-/** @returns the e-mails of a definition. They include e-mails in steps whose kind sends no e-mail */
+/** @returns the e-mails of a definition, even in steps that send no e-mail */
 export function emailsOf(definition: Pick<Definition, 'steps'>): EmailContent[] {
   return placedSteps(definition).flatMap(({ step }) => step.email ?? []);
 }
 
-/** @returns every step in reading order. The function uses a loop and no recursion */
+/** @returns every step in reading order, without recursion */
 export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] {
   const placed: PlacedStep[] = [];
   interface Open {

@@ -14,10 +14,7 @@ export interface Difference {
   removed: StepDifference[];
   /** The steps that have moved to a different branch or behind a different step. */
   moved: StepDifference[];
-  /**
-   * The steps with changed fields. If only steps inside a branch have changed, the list has these inner steps, and not the step that
-   * contains the branch.
-   */
+  /** The steps with changed fields. A step around a branch is not listed if only steps inside the branch have changed. */
   changed: (StepDifference & { fields: string[] })[];
 }
 
@@ -46,7 +43,7 @@ export function differenceOf(before: Definition, after: Definition): Difference 
   };
 }
 
-/** Maps the steps by their ids. In a draft, several steps may have the same id. Then the map has the first of these steps. */
+/** In a draft, several steps may have one id. The map then has the first of them. */
 const byId = (steps: readonly PlacedStep[]) => new Map(steps.toReversed().map((one) => [one.step.id, one]));
 
 function fieldsChanged(before: PlacedStep | undefined, after: PlacedStep): string[] {
@@ -55,10 +52,7 @@ function fieldsChanged(before: PlacedStep | undefined, after: PlacedStep): strin
   return names.filter((name) => !ofBranches.includes(name) && !isDeepStrictEqual(old?.[name], young?.[name]));
 }
 
-/**
- * A step has moved if it is now inside a different step or branch. Within one list, the longest sequence of steps that kept its order has
- * not moved, and the other steps have moved.
- */
+/** A step has moved if it is now in another branch. Within a list, the longest sequence of steps that kept its order has not moved. */
 function movedOf(before: readonly PlacedStep[], after: readonly PlacedStep[]): Set<string> {
   const listOf = ({ parent }: PlacedStep) => (parent ? `${parent.branch} ${parent.id}` : '');
   const oldById = byId(before);

@@ -29,10 +29,9 @@ import {
 /** The maximum number of automations of a club that are not archived. */
 export const mostOfAClub = 200;
 
-/** The content of a new draft. */
 const empty: Definition = { trigger: { kind: 'manual' }, reentry: 'once', exit_on_access_lost: false, steps: [] };
 
-/** @returns a page of the club's automations without their definitions, newest first */
+/** @returns a page of the club's automations, newest first, without definitions */
 export async function listAutomations(
   db: Queries,
   clubId: Id,
@@ -78,7 +77,7 @@ async function insertDraft(
 ): Promise<Revised> {
   const id = newId();
   await setImagesOf(tx, clubId, { kind: 'automation', id }, emailsOf(draft));
-  // The lock of the club's row prevents two concurrent requests from both passing the limit.
+  // The lock prevents two concurrent requests from both passing the limit.
   await tx.manager.findOne(Club, { where: { id: clubId }, lock: { mode: 'for_no_key_update' } });
   const present = await tx.one<{ count: number }>(
     sql`SELECT count(*)::int AS count FROM automations WHERE club_id = ${clubId} AND status <> 'archived'`,

@@ -114,7 +114,7 @@ const namedBy: Readonly<Record<TriggerList, ReferredKind>> = {
   level_ids: 'level',
 };
 
-/** @returns the kind and the id of each record that the definition names. No record occurs twice with the same kind */
+/** @returns the kind and the id of each record that the definition names, each once */
 export function idsNamed(definition: Definition): { named: ReferredKind; id: string }[] {
   const all = [
     ...triggerLists.flatMap((list) => (definition.trigger[list] ?? []).map((id) => ({ named: namedBy[list], id }))),
@@ -126,7 +126,6 @@ export function idsNamed(definition: Definition): { named: ReferredKind; id: str
   return [...new Map(all.map((one) => [`${one.named}:${one.id}`, one])).values()];
 }
 
-/** The lists of ids that each kind of trigger may have. */
 const listsOf: Readonly<Record<TriggerKind, readonly TriggerList[]>> = {
   student_created: [],
   manual: [],
@@ -202,12 +201,12 @@ function orderProblems(steps: readonly PlacedStep[]): Problem[] {
 }
 
 /**
- * @returns the steps whose e-mail may have been sent before the run reaches this step. These are all earlier steps, except steps in a
- * branch that the run cannot have taken
+ * @returns the steps whose e-mail may have been sent before the run reaches this step: all earlier steps, except in branches that the run
+ * cannot have taken
  */
 function emailsBefore(placed: PlacedStep, steps: readonly PlacedStep[]): Set<string> {
   const byId = new Map(steps.map((one) => [one.step.id, one]));
-  /** Maps the id of each outer step to the branch that contains this step. */
+  /** The branch of each outer step that contains this step. */
   const branchOf = new Map<string, string>();
   for (let at = placed; at.parent;) {
     branchOf.set(at.parent.id, at.parent.branch);
@@ -251,7 +250,7 @@ const fieldsOfStep = ({ kind, wait }: Step) =>
 
 interface Around {
   known: KnownIds;
-  /** The problems of the e-mails, grouped by the path of the step. */
+  /** The problems of e-mails, by the path of the step. */
   ofEmails: ReadonlyMap<string, FoundProblems<ContentProblem>>;
   emailSteps: ReadonlySet<string>;
 }

@@ -31,17 +31,14 @@ import { idsNamed, requireNoProblems } from './problems.ts';
 import { findAutomation, readAutomation, requireRevision, type AutomationRow, type Revised } from '../records.ts';
 
 export interface PublishingDeps extends VaultDeps, Pick<AddressedDeps, 'publicUrl'> {
-  /** The dependencies of the functions that publish the images of e-mails. */
   images: Omit<ImageDeps, 'db' | 'vault'>;
 }
 
-/** The compiled e-mail of each step, by the step's id. */
 type CompiledEmails = Readonly<Record<string, CompiledEmail>>;
 
 /**
  * Publishes the draft as the version for new runs. Existing runs continue in their old version, and a paused automation stays paused. The
- * function compiles the e-mails and copies their images before its transaction begins. So the transaction checks again that the draft has
- * not changed.
+ * e-mails are compiled before the transaction, so the transaction checks again that the draft has not changed.
  * @param ifMatch the value of the header `If-Match`: the revisions of the draft that the caller has seen
  * @throws DomainError not_found, malformed_request (the header `If-Match` is missing), draft_changed, feature_not_in_plan,
  *   automation_state, nothing_to_publish, invalid_definition (the message names the first problem)
@@ -145,7 +142,7 @@ async function compileAll(
   return Object.fromEntries(compiled);
 }
 
-/** Each kind of record with its table, in the order in which the transaction locks the tables. */
+/** The tables, in the order in which the transaction locks them. */
 const tables: readonly (readonly [ReferredKind, string])[] = [
   ['course', 'courses'],
   ['lesson', 'lessons'],
@@ -156,9 +153,7 @@ const tables: readonly (readonly [ReferredKind, string])[] = [
   ['level', 'levels'],
 ];
 
-/**
- * Locks the records that the draft names. A transaction that wants to delete such a record waits, and then finds that the record is in use.
- */
+/** Locks the records that the draft names, so that a deletion waits and then finds them in use. */
 async function lockReferredRecords(tx: Transaction, draft: Definition): Promise<void> {
   const records = idsNamed(draft);
   for (const [kind, table] of tables) {

@@ -51,7 +51,7 @@ export async function readVersion(
 }
 
 /**
- * @param of the numbers of two versions. If `from` is absent, the published version is used. If `to` is absent, the draft is used
+ * @param of the numbers of two versions; by default, the published version and the draft
  * @throws DomainError not_found (no such automation or version)
  */
 export async function compareVersions(

@@ -24,7 +24,7 @@ const heavyPicture = 1_000_000;
  * there are fewer than `least` mails.
  */
 const rated = { most: 10_000, least: 200, campaigns: 5, days: 90 } as const;
-/** Higher rates cause a warning. These limits are well below the rates that pause a campaign, so that the club has time to act. */
+/** Warnings start well below the rates that pause a campaign, so that the club has time to act. */
 const high = { bounces: 0.02, complaints: 0.001 } as const;
 
 /** @throws DomainError not_found */
@@ -145,7 +145,7 @@ interface Rates {
   complained: number;
 }
 
-/** Reads only the last campaigns and a limited number of their mails, so that the cost does not grow with the number of past campaigns. */
+/** Reads only the last campaigns and a limited number of their mails, so that the cost does not grow over the years. */
 async function recentRates(db: Queries, clubId: Id, now: Date): Promise<Rates> {
   const since = new Date(now.getTime() - rated.days * 86_400_000);
   const row = await db.one<Rates>(sql`

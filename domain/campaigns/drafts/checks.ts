@@ -81,7 +81,7 @@ function allOf({ ofEmail, ofAudience, ofClub }: CampaignProblems): FoundProblems
   return { problems, count: ofEmail.count + ofAudience.length + ofClub.length };
 }
 
-/** @returns only the problems of the campaign's e-mail @throws DomainError busy */
+/** @throws DomainError busy */
 export async function emailProblems(
   db: Queries,
   { clubId, content }: CampaignRow,
@@ -92,7 +92,7 @@ export async function emailProblems(
 }
 
 /**
- * Selects the students of the audience. If the campaign would leave a student out, the row contains the reason.
+ * Selects the students of the audience, with the reason if the campaign leaves a student out.
  * @returns SQL with the columns `student` (an id) and `left_out` (the reason, or null if the student gets the e-mail)
  */
 export function audienceOf(clubId: Id, audience: Condition, now: Date): Sql {
@@ -125,10 +125,7 @@ async function hasAudienceProblems(db: Queries, { clubId, audience }: CampaignRo
   return conditionProblems(audience, { path: audiencePath, known: existingIds, mayBeEmpty: true }).length > 0;
 }
 
-/**
- * @returns the SQL of a FROM clause. It joins the rows of the `audience` with the `student` of each row, and with the `suppression` of the
- * student's address
- */
+/** The rows of the `audience`, each joined with its `student` and with the `suppression` of the student's address. */
 const audienceWithStudents = (clubId: Id, audience: Condition, now: Date): Sql =>
   sql`(${audienceOf(clubId, audience, now)}) AS audience
       JOIN students student ON student.id = audience.student

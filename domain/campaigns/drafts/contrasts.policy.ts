@@ -1,13 +1,11 @@
-/**
- * Selects students whose e-mails look most different. So a person sees the possible faults of a campaign in only a few previews (CAMP-46).
- */
+/** Selects students with very different e-mails, so that a person sees the possible faults of a campaign in a few previews (CAMP-46). */
 import type { Id } from '../../../platform/core/ids.ts';
 
 export interface Candidate {
   id: Id;
   name: string;
   email: string;
-  /** Whether the account was confirmed. In a mail to an unconfirmed account, variables such as the name have their fallback values. */
+  /** In a mail to an unconfirmed account, variables such as the name have their fallback values. */
   confirmed: boolean;
 }
 
@@ -23,7 +21,7 @@ export type Contrast =
   | 'longest_email'
   | 'newest';
 
-/** The maximum number of previews. It is small, because a person looks through all previews. */
+/** Small, because a person looks through all previews. */
 export const maxPreviews = 10;
 
 const length = (text: string) => Array.from(text).length;

@@ -22,13 +22,10 @@ interface CampaignInput {
   name: string;
   content?: Partial<EmailContent>;
   audience?: Condition;
-  /**
-   * The window of the day in which mails are sent, in minutes of the club's local day. If `from` equals `to`, the window is the whole day.
-   */
+  /** The time of day in which mails are sent, in minutes of the club's local day. If `from` equals `to`, it is the whole day. */
   send_window?: { from: number; to: number };
 }
 
-/** The audience that contains all students: a condition without rules. */
 const allStudents: Condition = { match: 'all', rules: [] };
 
 /** @returns a page of the club's campaigns, newest first, without the blocks of their e-mails and the rules of their audiences */
@@ -71,7 +68,7 @@ export const campaignsPerClub = 5_000;
 async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, now: Date): Promise<Record> {
   const id = newId();
   await setImagesOf(tx, clubId, { kind: 'campaign', id }, [input.content]);
-  // The lock keeps the count valid until the commit, so two concurrent creations cannot both pass the check.
+  // The lock prevents two concurrent creations from both passing the limit.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   if ((await tx.manager.countBy(Campaign, { clubId })) >= campaignsPerClub)
     throw new DomainError(

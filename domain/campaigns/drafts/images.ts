@@ -27,10 +27,7 @@ export interface ImageDeps {
   publicFilesUrl: string;
 }
 
-/**
- * An SQL condition on files that may become public. Only files of the library may become public, and no pictures of students. A file that
- * was removed after the club chose it may not become public either.
- */
+/** Only files of the library may become public: no pictures of students, and no file that was removed after the club chose it. */
 const libraryImage = {
   purpose: 'library',
   provider: 'objstore',
@@ -40,9 +37,8 @@ const libraryImage = {
 } as const;
 
 /**
- * Records the images in the e-mails of a draft as uses of the draft (MED-14). A draft may name a deleted file, or a file that is not an
- * image. The list of the draft's problems reports such a file. The caller holds the lock of the draft, and has not locked the club's row
- * yet.
+ * Records the images of a draft's e-mail as uses of the draft (MED-14). A draft may name a deleted file or a file that is not an image; the
+ * draft's problems report it. The caller holds the lock of the draft, and has not locked the club's row yet.
  * @throws DomainError media_archived (an archived image that the draft did not name before)
  */
 export async function setImagesOf(
@@ -56,21 +52,20 @@ export async function setImagesOf(
   await setUses(tx, clubId, user, mediaIds, { ...options, mayBeGone: mediaIds });
 }
 
-/** The properties of a library image that e-mails need. */
 export interface LibraryImage {
   id: Id;
   objectKey: string;
   mime: string;
   sizeBytes: number;
-  /** The width of the original image in pixels; null if the width is unknown. */
+  /** In pixels; null if it is unknown. */
   width: number | null;
-  /** The reason why the image cannot be converted to a picture for e-mails. Null if there is no problem. */
+  /** The reason why there can be no picture for e-mails. Null without a problem. */
   problem: MailPictureProblem | null;
   /** The picture for e-mails. Absent if the image has no such picture, or if the image was last processed before such pictures existed. */
   picture?: Pick<MediaRendition, 'objectKey' | 'mime' | 'width' | 'standsStill'> & { sizeBytes: number };
 }
 
-/** The images of an e-mail by their ids. A key is spelled as in the e-mail, with capital or small letters. */
+/** The images by id. A key is spelled as in the e-mail, in capital or small letters. */
 export type LibraryImages = ReadonlyMap<Id, LibraryImage>;
 
 /** @returns the ready images of the club's library among these ids */
@@ -100,7 +95,6 @@ export async function findImages(db: Queries, clubId: Id, mediaIds: readonly Id[
   );
 }
 
-/** @returns the data of the images that is needed to check an e-mail */
 export function judgedImages(library: LibraryImages): Pick<EmailToJudge, 'images' | 'imageProblems'> {
   return {
     images: [...library.keys()],
@@ -110,7 +104,6 @@ export function judgedImages(library: LibraryImages): Pick<EmailToJudge, 'images
   };
 }
 
-/** @returns the ids of the images of an e-mail, without repetitions */
 export const imageIdsOf = ({ blocks = [] }: Partial<Pick<EmailContent, 'blocks'>>): Id[] => [
   ...new Set(blocks.flatMap(({ media_id: id }) => id ?? [])),
 ];
@@ -123,7 +116,7 @@ interface PublishedImage {
 }
 
 /**
- * Publishes copies of the images under names that cannot be guessed. A second call writes the same copies under the same names.
+ * Publishes copies of the images under names that cannot be guessed. A second call gives the same names.
  * @param cause the id of the campaign whose recipients are being frozen, or of the version that is being published
  * @returns the copies by id; undefined if an image was deleted or cannot be converted to a picture. The list of the e-mail's problems
  * reports such an image
@@ -151,11 +144,10 @@ export async function publishImages(
 
 type PublishedImages = ReadonlyMap<Id, PublishedImage>;
 
-/** @returns the widths of the images, which the compiler of e-mails needs */
 export const widthsOf = (images: ReadonlyMap<Id, { width: number }>): ImageWidths =>
   Object.fromEntries([...images].map(([mediaId, { width }]) => [mediaId, width]));
 
-/** @returns the e-mail, in which the URLs of the images replace their ids */
+/** @returns the e-mail with the URLs of the images instead of their ids */
 export const withAddresses = (email: CompiledEmail, images: PublishedImages): CompiledEmail => ({
   ...email,
   images: email.images.map((mediaId) => images.get(mediaId)?.url ?? ''),

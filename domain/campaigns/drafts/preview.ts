@@ -1,7 +1,4 @@
-/**
- * Creates previews of a campaign. A preview is a copy of the campaign's e-mail, but its links are not tracked, and its unsubscribe link
- * does nothing (CAMP-4).
- */
+/** Creates previews of a campaign: copies of its e-mail without tracked links, and with an unsubscribe link that does nothing (CAMP-4). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { Campaign } from '../../../entities/campaigns/campaign.ts';
 import { Club } from '../../../entities/clubs/club.ts';
@@ -128,12 +125,11 @@ interface Copy {
   text: string;
 }
 
-/** The maximum size of the HTML and the text of a copy together, in bytes. Mailboxes already cut off much shorter e-mails. */
+/** The maximum size of HTML and text together, in bytes. Mailboxes already cut off much shorter e-mails. */
 const maxCopyBytes = 900_000;
 
 /**
  * Creates a copy with the original links, without a working unsubscribe link, and with the pictures of the real mail.
- * @param values the data of the recipient for the variables of the e-mail
  * @param imageSeconds the time for which the images can be opened
  * @throws DomainError campaign_has_problems, busy
  */
@@ -224,10 +220,7 @@ function whole(
   };
 }
 
-/**
- * The URL of the unsubscribe link in a preview. The link does nothing. An author of an e-mail cannot write this URL, so it always stands
- * for the unsubscribe link.
- */
+/** The URL of the unsubscribe link in a preview. An author cannot write this URL, so it always stands for the unsubscribe link. */
 export const noWayOut = '#';
 
 /**

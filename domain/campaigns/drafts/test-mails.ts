@@ -1,4 +1,4 @@
-/** Sends test copies of a campaign's e-mail to members of the club, who want to see the e-mail in their own mailbox (CAMP-43). */
+/** Sends test copies of a campaign's e-mail to members of the club (CAMP-43). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { TestMail } from '../../../entities/campaigns/test-mail.ts';
 import { Club } from '../../../entities/clubs/club.ts';
@@ -100,7 +100,7 @@ interface Claimed extends Claim {
   language: string | null;
 }
 
-/** The lease of a test mail. It is longer than the SMTP client's wait for a connection and its time limit for a message (60 s) together. */
+/** Longer than the SMTP client's wait for a connection and its time limit for a message (60 s) together. */
 const lease = defineLease(TestMail, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',
@@ -109,11 +109,10 @@ const lease = defineLease(TestMail, {
 });
 
 /**
- * The waits after attempts 1 and 2, in milliseconds. They are short, because a person waits for the mail. After the last attempt the mail
- * is `failed`.
+ * The waits after attempts 1 and 2, in milliseconds. They are short, because a person waits. After the last attempt the mail is `failed`.
  */
 const waitsMs = [10_000, 60_000] as const;
-/** The images of a test mail are not published, so their URLs are signed. S3 allows at most this time for a signed URL. */
+/** Images of test mails are not published, so their URLs are signed. S3 allows at most this time. */
 const imageSeconds = 7 * 86_400;
 
 /**
@@ -144,8 +143,8 @@ async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email, l
   try {
     copy = await copyOf({ db, publicUrl, storage: images.storage }, campaign, valuesFor({ name, email }), imageSeconds);
   } catch (error) {
-    // The campaign may have changed since the request, so that its e-mail now has problems. Then the test mail is canceled. If the process
-    // is only busy, the step is repeated.
+    // The e-mail may have got problems since the request. Then the test mail is canceled. If the process is only busy, the step is
+    // repeated.
     if (error instanceof DomainError && error.code !== 'busy') return { kind: 'canceled', reply: error.code };
     throw error;
   }

@@ -9,7 +9,7 @@ import { plans, type Plan } from '../../billing/plans.policy.ts';
 import { planOf } from '../../billing/terms.ts';
 import { digestRules } from './digests.policy.ts';
 
-/** The maximum number of digests that one transaction begins. The transaction takes some tens of milliseconds. */
+/** The transaction takes some tens of milliseconds. */
 const digestsPerTransaction = 200;
 
 const plansWithCommunity = () => planNames.filter((name) => (plans[name] as Plan).features.includes('community'));

@@ -5,19 +5,15 @@ const day = 24 * 60 * minute;
 export const digestRules = {
   /** The minute of the club's local day at which digests begin. */
   minuteOfDay: 8 * 60,
-  /**
-   * Posts of the last minute before a digest belong to the next digest. Otherwise the digest could miss a post whose transaction is not
-   * committed yet.
-   */
+  /** Posts of the last minute wait for the next digest, because their transactions may not be committed yet. */
   marginMs: minute,
   /** The maximum age of the posts in a digest. */
   lookBackMs: 7 * day,
-  /** The number of members in one page. */
   pageSize: 1_000,
   /** The maximum number of spaces in a mail, and of posts for each space. Further spaces and posts are only counted. */
   spaces: 10,
   posts: 5,
-  /** The new posts in a space are counted exactly only up to this number. */
+  /** New posts are counted exactly only up to this number. */
   counted: 100,
   /** The maximum number of graphemes of a post's excerpt. */
   excerpt: 280,

@@ -21,7 +21,6 @@ interface DigestMail {
   letterhead: Letterhead;
   /** The URL of the classroom, without a slash at the end. */
   classroom: string;
-  /** The club's time zone, in which times are shown. */
   timeZone: string;
   unsubscribeUrl: string;
 }
@@ -109,7 +108,7 @@ interface ShownPost {
   url: string;
   title: string;
   words: string;
-  /** The name of the author; empty if the author's account was deleted. */
+  /** Empty if the author's account was deleted. */
   author: string;
   time: string;
 }

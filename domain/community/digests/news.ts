@@ -25,23 +25,22 @@ export interface NewPost {
 export interface NewsOfSpace {
   id: Id;
   name: string;
-  /** The number of new posts in the space. It is at most `digestRules.counted`. */
+  /** At most `digestRules.counted`. */
   count: number;
   /** The newest of the new posts, in order from new to old. */
   posts: readonly NewPost[];
 }
 
-/** The content of one student's mail. */
 export interface News {
   /** The spaces, in the order that administrators have set. The list is never empty. */
   spaces: readonly NewsOfSpace[];
-  /** The number of further spaces with new posts. */
+  /** Further spaces with new posts. */
   moreSpaces: number;
 }
 
 /**
- * Returns two expressions for a `WITH` clause. `told` contains, for each student, the time up to which the last digest has reported posts.
- * `wanted` contains the spaces of each student, with the time after which a post in the space is new.
+ * Two expressions for a `WITH` clause. `told`: for each student, the time up to which the last digest has reported posts. `wanted`: the
+ * spaces of each student, with the time after which a post is new.
  */
 function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: readonly Id[], now: Date): Sql {
   const since = new Date(takesUntil.getTime() - digestRules.lookBackMs);
@@ -85,7 +84,7 @@ export async function studentsWithNews(
   return rows.map(({ id }) => id);
 }
 
-/** The number of characters of a post's Markdown that the query reads. The excerpt needs no more characters. */
+/** The excerpt of a post's Markdown needs no more characters. */
 const readCharacters = 2_000;
 
 interface Row extends NewPost {

@@ -5,10 +5,7 @@ import { digestRules } from './digests.policy.ts';
 
 const batch = 1_000;
 
-/**
- * Removes a batch of mails of one digest whose retention time has ended. The last batch also removes the digest. Upkeep calls the function
- * again for the next batch.
- */
+/** Removes a batch of expired mails of one digest. The last batch also removes the digest. */
 export async function retainDigests(
   db: Database,
   now: Date,

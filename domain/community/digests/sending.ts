@@ -47,7 +47,7 @@ export interface DigestDeps extends HandOverDeps {
   onOutcome: (status: Outcome['status']) => void;
 }
 
-/** If the mail server refuses this many mails one after another, the digest pauses. */
+/** After this many refusals in a row the digest pauses. */
 const refusalsBeforeRest = 20;
 
 interface Candidate {
@@ -57,12 +57,11 @@ interface Candidate {
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
   email: string;
-  /** The language that the student has chosen, or null if the student has chosen none. */
+  /** Null if the student has chosen none. */
   language: string | null;
   news: News;
 }
 
-/** The data of the digest and its club that each mail needs. */
 interface Scene {
   digest: SpaceDigest;
   club: Club;
@@ -71,11 +70,10 @@ interface Scene {
   branding: Branding;
   layout: Layout;
   recordSent: ReturnType<typeof recorderOfAccepted>;
-  /** The number of consecutive mails that the mail server has refused so far. */
+  /** Refusals of the mail server in a row. */
   refusals: number;
 }
 
-/** The result of sending one page of mails. */
 interface DigestPage extends SentPage {
   /** Whether the mail server has refused too many mails in a row. */
   isRefusing: boolean;
@@ -237,7 +235,7 @@ function messageTo(
   };
 }
 
-/** Records the outcome of a mail. The address of a removed student is not recorded. @returns whether the sending of the page continues */
+/** Records the outcome of a mail, without the address if the student was removed. @returns whether the sending of the page continues */
 async function record(
   { db, onOutcome }: DigestDeps,
   scene: Scene,
@@ -250,8 +248,7 @@ async function record(
   if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
   else {
     const again = outcome.status === 'pending' ? new Date(now.getTime() + outcome.waitMs) : null;
-    // If the student was removed, the mail's row has no address any more. The server's answer may contain the address, so it is not written
-    // into such a row.
+    // The server's answer may contain the address, so it is not written for a removed student.
     const error =
       outcome.lastError === outcomeUnknown
         ? sql`${outcome.lastError}::text`

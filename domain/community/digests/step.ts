@@ -23,14 +23,13 @@ export type DigestStep =
       done: false;
       at?: number;
       waitingFor: Awaited;
-      /** The number of pages of members that the digest has read. */
       page: number;
       pages: number;
       settled: number;
       recipients: number;
     };
 
-/** The pause if the mail server cannot be reached. It is longer than a restart of the server. */
+/** Longer than a restart of the mail server. */
 const unreachedRestMs = 15_000;
 /** The pause after the mail server has refused several mails in a row. An operator must solve the cause. */
 const refusedRestMs = 15 * 60_000;
@@ -57,7 +56,7 @@ async function isWanted({ db }: DigestDeps, clubId: Id): Promise<boolean> {
   return (await hasFeature(db, clubId, 'community')) && (await db.manager.exists(MailSender, { where: { clubId } }));
 }
 
-/** @returns the number of due mails. The count stops at the size of a page */
+/** The count stops at the size of a page. */
 async function dueOf({ db }: DigestDeps, digestId: string, now: Date): Promise<number> {
   const countRow = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
     SELECT FROM mails WHERE digest_id = ${digestId} AND status = 'pending' AND next_attempt_at <= ${now} LIMIT ${digestRules.pageSize}) AS page`);
@@ -65,9 +64,7 @@ async function dueOf({ db }: DigestDeps, digestId: string, now: Date): Promise<n
 }
 
 interface Moment {
-  /**
-   * The time at which the first lease of a mail ends. The step runs again at this time at the latest, so that this mail does not stay open.
-   */
+  /** When the first lease of a mail ends. The step runs again then at the latest, so that this mail does not stay open. */
   leased: Date | undefined;
   now: Date;
 }
@@ -90,8 +87,8 @@ async function send(
 }
 
 /**
- * Reads the next page of members in one transaction. Each member with new posts gets a row, which is unique for the student and the digest.
- * If another transaction has already read the page, nothing changes.
+ * Reads the next page of members in one transaction, and writes one row for each member with new posts. If another transaction has already
+ * read the page, nothing changes.
  */
 async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): Promise<void> {
   const { id, clubId, pagedTo, pages } = digest;
@@ -101,8 +98,8 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
     if (!current) return;
     const members = await nextMembers(tx, clubId, pagedTo);
     const students = members.length === 0 ? [] : await studentsWithNews(tx, digest, members, now);
-    // Waits for removals of students that run at the same time. Such a removal does not see the new mails, so it would not erase the
-    // student's name and address in these mails.
+    // Waits for removals of students that run now. They do not see the new mails, so they would not erase the student's name and address in
+    // them.
     const insertedMails = await tx.rows(sql`
       WITH student AS MATERIALIZED (
         SELECT id, name, email FROM students
@@ -119,7 +116,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
   });
 }
 
-/** Reads the next members whose ids are greater than `after`. The rows are sorted by id, like the partial index. */
+/** Reads in the order of the ids, like the partial index. */
 async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
   const from = after === null ? sql`` : sql`AND student_id > ${after}`;
   const members = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT student_id AS id FROM community_memberships
@@ -127,7 +124,7 @@ async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promi
   return members.map(({ id }) => id);
 }
 
-/** Gives the outcome `skipped` to every mail that waits to be sent. Mails that are being sent complete normally. */
+/** Skips every waiting mail. Mails that are being sent complete normally. */
 async function endEarly(
   deps: DigestDeps,
   digest: SpaceDigest,
@@ -159,17 +156,14 @@ async function end({ db }: DigestDeps, { id }: SpaceDigest, now: Date): Promise<
   return ended === 1;
 }
 
-/**
- * Records in the digest's row when the next step is due, and returns this time. If the run is lost, the sweeper finds the digest by its
- * row.
- */
+/** Records in the digest's row when the next step is due, so that the sweeper finds the digest if its run is lost. */
 async function rest(
   { db }: DigestDeps,
   { id, members, endsAt }: SpaceDigest,
   waitingFor: Awaited,
   { until, leased = until }: { until: Date; leased?: Date | undefined },
 ): Promise<DigestStep> {
-  // After the end of its date, a digest sends no further mails. It only waits for the mails that are being sent.
+  // After its date, a digest only waits for the mails that are being sent.
   const nextLook = waitingFor === 'under_way' || until < endsAt ? until : endsAt;
   const at = leased < nextLook ? leased : nextLook;
   const row = await db.one<Pick<SpaceDigest, 'pages' | 'recipients'> & { open: number }>(sql`

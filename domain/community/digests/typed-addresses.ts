@@ -19,10 +19,7 @@ function startOfAddress(word: string): number | undefined {
   return starts.length === 0 ? undefined : Math.min(...starts);
 }
 
-/**
- * Finds the start of the first scheme. The function reads each sequence of scheme characters only once, and does not start again at each
- * letter. So the time grows only linearly with the length of a word.
- */
+/** Reads each sequence of scheme characters only once, so that the time grows only linearly with the length of a word. */
 function startOfScheme(word: string): number | undefined {
   for (const { 0: run, index } of word.matchAll(/[a-z0-9+.-]+/giu)) {
     const end = index + run.length;

@@ -8,7 +8,7 @@ import { withoutAddresses } from './typed-addresses.ts';
 
 /** The maximum depth of nested Markdown. The check of a post's links uses the same depth. */
 const maxNesting = 40;
-// Raw HTML in a post is shown as the typed text, as in the classroom.
+// Raw HTML is shown as the typed text, as in the classroom.
 const markdown = new MarkdownIt({ html: false, linkify: false, maxNesting });
 markdown.validateLink = () => true;
 
@@ -16,10 +16,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 /** Invisible characters, and characters that change the direction of the following text. */
 const unseen = /[\p{Cc}\u200b\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
 
-/**
- * A cache of the finished texts. The same posts appear in the mails of many students, and parsing Markdown is the slowest part of making a
- * mail.
- */
+/** A post appears in the mails of many students, and parsing its Markdown is the slowest part of making a mail. */
 const cache = new LRUCache<string, string>({ max: 500 });
 
 /** @param most graphemes @returns the text in one line. If the text is cut, it ends with an ellipsis, after a whole word if possible. */

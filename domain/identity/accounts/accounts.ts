@@ -15,8 +15,8 @@ import { requestMail } from '../../mail/transactional/requests.ts';
 import { lockAccount, takeOver } from './pending-sign-ups.ts';
 
 /**
- * Locks the student's row for the rest of the transaction. This lock comes first in the lock order (ENG-6). A transaction writes facts
- * about a student only while it holds this lock, so that changes of one student run one after another.
+ * Locks the student's row for the rest of the transaction, before all other rows (ENG-6). Facts about a student are written only under this
+ * lock, so that changes of one student run one after another.
  * @throws DomainError not_found (also for a removed student and a student of another club)
  */
 export async function lockStudent(
@@ -31,19 +31,19 @@ export async function lockStudent(
   return student;
 }
 
-/** The data of an account that the club or a sale opens, without a request of the owner. */
+/** An account that the club or a sale opens without a request of the owner. */
 export interface NewAccount {
   name: string;
   email: string;
   openedBy: Exclude<AccountOpener, 'sign_up'>;
-  /** Whether the owner gets an invitation by mail to confirm the address. */
+  /** Whether the owner gets an invitation mail to confirm the address. */
   invited: boolean;
 }
 
 /**
- * Finds the student of an address and locks the row, or opens an account with `student.created` and an invitation (EVT-1). If the address
- * has a pending sign-up, the sign-up becomes an account of the club, and its owner gets an invitation (DEC-62). The transaction must not
- * have locked a student yet, because opening an account first locks the club's count of students (docs/explanation/architecture.md#locks).
+ * Finds the student of an address and locks the row, or opens an account with `student.created` and an invitation (EVT-1). A pending
+ * sign-up becomes an account of the club, and its owner gets an invitation (DEC-62). Opening an account locks the club's count of students,
+ * so the transaction must not have locked a student yet (docs/explanation/architecture.md#locks).
  * @throws DomainError limit_reached (the plan has no seat for another student)
  * @throws StaleRead if the account was created or deleted after it was read without a lock
  */
@@ -84,8 +84,8 @@ async function insertStudent(
 }
 
 /**
- * Locks a student before an action of the club, such as a manual grant. If the student's sign-up is still pending, the function turns the
- * sign-up into an account of the club, and invites its owner. The transaction must not have locked a student yet.
+ * Locks a student before an action of the club, such as a manual grant. A pending sign-up becomes an account of the club, and its owner is
+ * invited. The transaction must not have locked a student yet.
  * @throws DomainError not_found, when the student does not exist, was removed, or belongs to another club; limit_reached, when the plan has
  * no free seat; StaleRead, when the account has changed after the first read
  */

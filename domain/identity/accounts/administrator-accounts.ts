@@ -46,7 +46,7 @@ export async function signInAdministrator(
   const isOffered = await passwordMatches(password, account?.offered ?? null);
   if (!account || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
   return db.transaction(async (tx) => {
-    // The comparison of passwords took some time. If the password was reset during the comparison, the sign-in fails.
+    // Comparing passwords takes time. If the password was reset meanwhile, the sign-in fails.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM administrators WHERE id = ${account.id} AND password_hash = ${account.passwordHash} FOR SHARE`,
     );
@@ -159,7 +159,6 @@ export interface KnownAdministrator {
   passwordHash: string | null;
 }
 
-/** Locks the administrator's row. */
 export async function findAdministratorByEmail(
   tx: Transaction,
   foldedEmail: string,

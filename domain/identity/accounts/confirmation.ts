@@ -1,7 +1,4 @@
-/**
- * Confirms the address of an account, and decides which password the account keeps. The rule is the same for students and administrators
- * (ADR 5).
- */
+/** Confirms the address of an account, and decides which password it keeps, for students and administrators alike (ADR 5). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -47,8 +44,7 @@ export async function noteOffer(
  * of the address cannot see which sign-up sent a mail. So the account keeps its password only if the mail of the sign-up itself has proven
  * the address. In addition, no other sign-up may have named a different password. If the account keeps no password, the owner chooses one
  * with a reset mail. The tokens of earlier mails become invalid.
- * @param proof how the person has proven to own the address. `sign_up` means the link in the mail of the sign-up. `other` means a code,
- * which does not show who signed up
+ * @param proof `sign_up` is the link in the mail of the sign-up; `other` is a code, which does not show who signed up
  */
 export async function confirmAddress(
   tx: Transaction,

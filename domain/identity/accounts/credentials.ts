@@ -1,11 +1,8 @@
 /** Creates the errors of a failed sign-in. */
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** Creates the error of a failed sign-in. It is the same for an unknown e-mail address and for a wrong password. */
+/** The error is the same for an unknown e-mail address and for a wrong password. */
 export const invalidCredentials = () => new RefusalToPerson('invalid_credentials', 'refusal.invalid_credentials');
 
-/**
- * Creates the error for an unconfirmed address. Throw it only after a correct password (DEC-16). The message is the same for a new account
- * and an existing account.
- */
+/** Throw it only after a correct password (DEC-16). The message is the same for a new account and an existing account. */
 export const emailNotVerified = () => new RefusalToPerson('email_not_verified', 'refusal.email_not_verified');

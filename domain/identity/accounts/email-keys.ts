@@ -4,7 +4,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
 
-/** The number of students in a batch. Hashing the addresses of a batch takes some tens of milliseconds. */
+/** Hashing the addresses of a batch takes some tens of milliseconds. */
 const batch = 1_000;
 
 /**

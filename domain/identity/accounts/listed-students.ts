@@ -23,8 +23,8 @@ export async function findListedStudents(
 }
 
 /**
- * Locks students for changes that follow one after another. If the changes may confirm pending sign-ups, and one of the students is pending,
- * the club's count of students is locked first (docs/explanation/architecture.md#locks). The transaction must not have locked a student yet.
+ * Locks students for changes that follow one after another. If a change may confirm a pending sign-up, the club's count of students is
+ * locked first (docs/explanation/architecture.md#locks). The transaction must not have locked a student yet.
  * @returns the ids of the students who were not removed
  * @throws StaleRead (a student became pending between the reads)
  */

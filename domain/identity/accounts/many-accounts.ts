@@ -17,7 +17,7 @@ export interface ListedPerson {
 export interface FoundAccount {
   studentId: Id;
   created: boolean;
-  /** Whether the account was a pending sign-up, which this act of the club confirms (DEC-62). */
+  /** Whether this act of the club confirms a pending sign-up (DEC-62). */
   takenOver: boolean;
 }
 
@@ -46,8 +46,8 @@ export async function findOrOpenAccounts(
     (await lockByAddress(tx, clubId, people)).map((account) => [account.email, account]),
   );
   const uncounted = people.filter(({ email }) => existingAccounts.get(email)?.isPending ?? true);
-  // A student was removed or got another address after the first read. The count must be locked before any student. But this transaction
-  // has already locked students, so it cannot lock the count any more.
+  // A student was removed or got another address after the first read. The count must be locked before any student, so this transaction
+  // cannot lock it any more.
   if (uncounted.length > 0 && !isCountHeld) throw new StaleRead();
 
   const admitted = uncounted.length === 0 ? [] : uncounted.slice(0, await room(uncounted.length));

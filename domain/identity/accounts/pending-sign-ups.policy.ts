@@ -5,7 +5,7 @@ const hour = 3_600_000;
 export const pendingSignUpRules = {
   /**
    * The maximum number of unconfirmed sign-ups of a club within an hour. People confirm within minutes, so a launch with thousands of
-   * sign-ups stays below the limit. A script with invented addresses reaches the limit.
+   * sign-ups stays below it, but a script with invented addresses does not.
    */
   anHour: 500,
   /**
@@ -16,6 +16,6 @@ export const pendingSignUpRules = {
   hourMs: hour,
   /** The age at which a pending sign-up is removed. A confirmation link is valid for 24 hours. */
   removedAfterMs: 7 * 24 * hour,
-  /** The maximum number of sign-ups that one round of retention removes. Each sign-up is removed in its own transaction. */
+  /** Each sign-up is removed in its own transaction. */
   removedARound: 200,
 } as const;

@@ -48,7 +48,7 @@ export async function lockAccount(
   return { account, seats: needsSeat ? seats : undefined };
 }
 
-/** Records that a pending sign-up, which is now confirmed, uses a seat. */
+/** Records that a confirmed sign-up uses a seat. */
 export async function takeSeatOf(
   tx: Transaction,
   { account, seats }: { account: Pick<Account, 'clubId'>; seats: LockedSeats | undefined },
@@ -86,16 +86,14 @@ export async function takeOver(
 
 /** The network from which a sign-up comes, and an SQL condition for earlier sign-ups that the limits ignore. */
 interface SignUpSource {
-  /** The network of the caller; undefined if the network is unknown. */
   network: string | undefined;
-  /** An SQL condition on a row of `students`. It is true for a sign-up that these limits do not count. */
+  /** An SQL condition on `students`: a sign-up that these limits do not count. */
   uncounted: Sql;
 }
 
 /**
- * Limits the number of unconfirmed sign-ups in a club, and the number from the same network in a club. The check runs before the address is
- * looked up, so that the answer does not show whether the address is known. Sign-ups that run at the same time do not see each other, so a
- * few of them may exceed the limit.
+ * Limits the unconfirmed sign-ups of a club, in total and from one network. It runs before the address is looked up, so that the answer
+ * does not show whether the address is known. Simultaneous sign-ups do not see each other, so a few of them may exceed the limit.
  * @throws DomainError rate_limited
  */
 export async function requireFewPending(
@@ -134,7 +132,7 @@ function tooMany(
   });
 }
 
-/** Records the network of a new sign-up as a hash. The hash is stored for an hour, because no limit counts older sign-ups. */
+/** Records the network of a new sign-up as a hash, for an hour, because no limit counts older sign-ups. */
 export async function noteNetwork(
   tx: Transaction,
   vault: Vault,
@@ -150,6 +148,6 @@ export async function forgetNetwork(tx: Transaction, studentId: Id): Promise<voi
   await tx.manager.delete(SignUpNetwork, { studentId });
 }
 
-/** Hashes the network. The hash depends on the club, so that stored hashes do not show that two clubs have the same visitor. */
+/** The hash depends on the club, so that stored hashes do not show that two clubs have the same visitor. */
 const networkKeyOf = (vault: Vault, clubId: Id, network: string) =>
   vault.deriveLasting(`network of sign-ups:${clubId}:${network}`);

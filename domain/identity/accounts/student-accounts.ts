@@ -54,8 +54,7 @@ export async function signInStudent(
   const isOffered = await passwordMatches(password, student?.offered ?? null);
   if (!student || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
   return db.transaction(async (tx) => {
-    // The comparison of passwords took some time. If the password was reset or the student was removed during the comparison, the sign-in
-    // fails.
+    // Comparing passwords takes time. If the password was reset or the student was removed meanwhile, the sign-in fails.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
     );
@@ -138,7 +137,7 @@ export async function confirmStudentPasswordReset(
     if (!owner) throw tokenGone();
     requireUnknown(password, owner); // if the password is refused, the token stays valid
     await takeSeatOf(tx, locked, now);
-    // Only the owner of the address can read this mail, so the address now counts as confirmed, too.
+    // Only the owner of the address can read this mail, so the address counts as confirmed.
     await tx.run(
       sql`UPDATE students SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${studentId}`,
     );
@@ -174,7 +173,7 @@ export async function exchangeStudentCode(
 }
 
 /**
- * Sets the first password of an invited student, or of a student whose password from the sign-up was removed.
+ * Sets the first password of an invited student, or of a student who lost the password of the sign-up.
  * @throws DomainError weak_password, password_exists
  */
 export async function setStudentPassword(
@@ -211,7 +210,6 @@ export async function updateOwnStudent(
   });
 }
 
-/** @returns undefined if the student was removed */
 async function passwordOwner(db: Queries, studentId: Id): Promise<PasswordOwner | undefined> {
   const account = await db.one<{ email: string; name: string; club: string }>(
     sql`SELECT student.email, student.name, club.name AS club
@@ -232,7 +230,6 @@ export interface KnownStudent {
   passwordHash: string | null;
 }
 
-/** Locks the student's row. */
 export async function findStudentByEmail(
   tx: Transaction,
   clubId: Id,

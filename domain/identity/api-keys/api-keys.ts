@@ -116,7 +116,7 @@ export async function updateKey(
 
 /**
  * Gives the key a new secret.
- * @param overlapHours the time for which the old secret is accepted, too. 0 ends all earlier secrets immediately
+ * @param overlapHours how long the old secret is still accepted; 0 ends all earlier secrets immediately
  * @throws DomainError not_found, key_not_active, rotation_in_progress
  */
 export async function rotateKey(
@@ -158,7 +158,6 @@ export async function revokeKey({ db }: DatabaseDeps, clubId: Id, keyId: Id, now
   });
 }
 
-/** The maximum number of keys in a batch. */
 const keysPerBatch = 500;
 
 /** Deletes a batch of keys that expired or were revoked 400 days ago. */
@@ -195,7 +194,7 @@ async function requireActive(tx: Transaction, clubId: Id, keyId: Id, now: Date) 
 
 /** @throws DomainError key_limit_reached */
 async function requireRoom(tx: Transaction, clubId: Id, now: Date): Promise<void> {
-  // The lock keeps the count valid until the commit, so that two concurrent requests cannot both create the last allowed key.
+  // The lock prevents two concurrent requests from both creating the last allowed key.
   await tx.manager.findOne(Club, {
     select: { id: true },
     where: { id: clubId },
@@ -207,7 +206,6 @@ async function requireRoom(tx: Transaction, clubId: Id, now: Date): Promise<void
     throw new DomainError('key_limit_reached', `A club has at most ${apiKeyRules.perClub} active API keys.`);
 }
 
-/** @throws DomainError invalid_request (the name, a network or the expiry) */
 function checkedFields(
   { name: text, scopes, allowed_networks: networks, expires_at: expiry }: Change,
   now: Date,
@@ -241,7 +239,7 @@ function requireExpiry(expiresAt: Date, now: Date): void {
     throw new DomainError('invalid_request', 'expires_at must be at most 366 days from now.');
 }
 
-/** A new key can do much in the name of the club, so the owners get a mail even if an admin creates it. */
+/** A key can do much in the name of the club, so the owners get a mail even if an admin creates it. */
 async function mailOwners(tx: Transaction, vault: Vault, clubId: Id, now: Date): Promise<void> {
   const owners = await tx.rows<{ id: Id; email: string }>(
     sql`SELECT administrator.id, administrator.email

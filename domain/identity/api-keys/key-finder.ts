@@ -10,7 +10,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { isWellFormedKey } from './key-format.ts';
 import { apiKeyRules } from './keys.policy.ts';
 
-/** The maximum number of look-ups of a process at the same time. So look-ups use only a few of the process's connections. */
+/** Look-ups use only a few of the process's connections. */
 const maxConcurrentLookUps = 4;
 
 export interface KeyFound {
@@ -66,14 +66,14 @@ export function createKeyFinder(db: Database): KeyFinder {
   };
 }
 
-/** Concurrent requests of a key write the time once. */
+/** Concurrent requests with a key write the time once. */
 async function recordUse(db: Database, id: Id, now: Date): Promise<void> {
   const staleBefore = new Date(now.getTime() - apiKeyRules.useWrittenEveryMs);
   await db.run(sql`UPDATE api_keys SET last_used_at = ${now}
     WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${staleBefore})`);
 }
 
-/** Finds the keys by the hashes of their texts. A hash finds at most one key, because both indexes are unique. */
+/** Finds the keys by the hashes of their texts. Both indexes are unique, so a hash finds at most one key. */
 const selectKeys = prepared<
   KeyRow,
   { secretHashes: readonly Buffer[]; ips: readonly (string | null)[]; times: readonly Date[] }

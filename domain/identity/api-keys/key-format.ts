@@ -1,6 +1,6 @@
 /**
  * The text of an API key (KEY-1): `clk_`, 8 characters of its id, `_`, 43 random characters and a checksum of 6 characters. The checksum
- * shows a mistyped or invented key without a query, and secret scanners use it to avoid false alarms.
+ * shows a mistyped key without a query, and lets secret scanners avoid false alarms.
  */
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -16,7 +16,7 @@ export function startOfKey(id: Id): string {
   return `clk_${id.slice(-8)}`;
 }
 
-/** @returns a new key, with 32 random bytes, which are impossible to guess */
+/** @returns a new key, with 32 random bytes */
 export function newKey(id: Id): string {
   const text = `${startOfKey(id)}_${randomBytes(secretBytes).toString('base64url')}`;
   return text + checksumOf(text);
@@ -28,7 +28,7 @@ export function isWellFormedKey(text: string): boolean {
   return checksum !== undefined && checksumOf(key) === checksum;
 }
 
-/** @returns the CRC-32 of the text in base 62, with leading zeros */
+/** @returns the CRC-32 in base 62, with leading zeros */
 function checksumOf(text: string): string {
   let rest = crc32(text);
   let checksum = '';

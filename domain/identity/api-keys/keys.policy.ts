@@ -4,7 +4,6 @@ const hour = 3_600_000;
 const day = 24 * hour;
 
 export const apiKeyRules = {
-  /** The active keys of a club. */
   perClub: 50,
   /** The longest time from now until the expiry of a key. */
   lifetimeMs: 366 * day,

@@ -2,7 +2,7 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * @param text an address, or a network in CIDR notation. Bits behind the length of the network are ignored
+ * @param text an address, or a network in CIDR notation; bits behind its length are ignored
  * @returns the network in CIDR notation; undefined if the text is neither
  */
 export function networkIn(text: string): string | undefined {

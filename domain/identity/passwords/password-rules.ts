@@ -5,23 +5,18 @@ import { RefusalToPerson, type RefusalWords } from '../../language/refusal.ts';
 /** The public data about the owner of a password. This data must not be the main part of the password. */
 export interface PasswordOwner {
   email: string;
-  /** The names of the person and of their clubs. */
   names: readonly string[];
 }
 
 const minCharacters = 10;
 const minDistinct = 4;
-/** A password must still have this number of letters and digits after the public data about its owner is removed. */
+/** The letters and digits that must remain after the owner's public data is removed from the password. */
 const minUnknown = 6;
-/**
- * Parts of the owner's name and address are removed from a password before it is judged. A part must have at least this length, because
- * shorter parts occur in many words.
- */
+/** Shorter parts of the owner's name and address are not removed from a password, because they occur in many words. */
 const minPartLength = 3;
 
 /**
- * @param owner absent if the owner is not known yet. In this case {@link requireUnknown} later checks the password against the data about
- *   the owner
+ * @param owner absent if the owner is not known yet; then {@link requireUnknown} checks the password later
  * @throws DomainError weak_password
  */
 export function requireStrongPassword(password: string, owner?: PasswordOwner): void {
@@ -69,8 +64,8 @@ const standIns: Readonly<Record<string, string>> = {
 };
 
 /**
- * Undoes the changes that people make to common passwords, and returns the resulting texts. Such changes add digits at the ends, replace
- * letters by digits, put blanks between letters, or write the password twice.
+ * Undoes the changes that people make to common passwords: digits at the ends, digits instead of letters, blanks between letters, or the
+ * password twice.
  */
 function formsOf(text: string): readonly string[] {
   const plain = [text, text.replaceAll(/\s/g, '')];
@@ -80,9 +75,7 @@ function formsOf(text: string): readonly string[] {
   return [...new Set(spelled)].filter((form) => form !== '');
 }
 
-/**
- * @returns the shortest part that gives the text when it is repeated: `ab` for `abab`. A text that repeats nothing is returned unchanged
- */
+/** @returns the shortest part that gives the text when it is repeated: `ab` for `abab`; otherwise the text itself */
 function unitOf(text: string): string {
   const period = `${text}${text}`.indexOf(text, 1);
   return period > 0 ? text.slice(0, period) : text;

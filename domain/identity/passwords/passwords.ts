@@ -1,7 +1,7 @@
 /** Hashes and checks passwords with argon2id. A check takes the same time whether the account exists or not. */
 import { hash, verify } from '@node-rs/argon2';
 
-/** The parameters that OWASP recommends first for argon2id. A hash with these parameters takes some 20 ms of one core. */
+/** The parameters that OWASP recommends first for argon2id. A hash takes some 20 ms of one core. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 export function hashPassword(password: string): Promise<string> {

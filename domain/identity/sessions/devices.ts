@@ -13,7 +13,7 @@ const macBytes = 16;
 const labelOf = (account: string, token: Buffer) => `device:${account}:${token.toString('hex')}`;
 
 /**
- * @param account the account, identified by its e-mail address. So a new address makes the token invalid
+ * @param account the e-mail address, so that a new address makes the token invalid
  * @returns a token of letters, digits, `-` and `_`
  */
 export function deviceToken(vault: Vault, account: string, now: Date): string {

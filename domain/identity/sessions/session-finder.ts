@@ -1,7 +1,4 @@
-/**
- * Finds the owner of a sign-in session by the token of the session. Each request looks the session up in the database. So an ended session
- * is refused immediately (AUTH-4).
- */
+/** Finds the owner of a session by its token. Each request asks the database, so that an ended session is refused immediately (AUTH-4). */
 import { AdministratorSession } from '../../../entities/identity/administrator-session.ts';
 import type { Role } from '../../../entities/clubs/values.ts';
 import { gathered } from '../../../platform/core/gathered.ts';
@@ -13,25 +10,21 @@ import { sha256 } from '../../../platform/infra/keys/vault.ts';
 import { administratorSessionMaxMs, sessionLifetimeMs } from './sessions.ts';
 import type { StudentIdentity } from '../student-identity.ts';
 
-/** The shortest time between two extensions of a session, so that only few requests write to the database. */
+/** The shortest time between two extensions of a session, so that only few requests write. */
 const slideEveryMs = 5 * 60_000;
-/**
- * The maximum number of look-ups that run at the same time in a process. The limit leaves most database connections of the process to other
- * work.
- */
+/** Leaves most database connections of the process to other work. */
 const maxConcurrentLookUps = 4;
 
 export interface AdministratorSessionFound {
   administratorId: Id;
   /**
-   * The role of the administrator in the requested club. Null if the administrator is not a member, or if the club does not exist. The two
-   * cases have the same value, so that a caller of the API cannot distinguish them.
+   * The administrator's role in the requested club. Null for a club that does not exist and for a non-member, so that a caller cannot
+   * distinguish them.
    */
   role: Role | null;
 }
 
 export interface SessionFinder {
-  /** @returns the student of a valid session, or undefined */
   student(token: string, now: Date): Promise<StudentIdentity | undefined>;
   /**
    * @param clubId the club in the path, if there is one. The same query reads the membership in this club
@@ -102,10 +95,7 @@ function inOrder<Row extends { position: number }>(
   return lookUps.map((_, index) => rowsByPosition.get(index + 1));
 }
 
-/**
- * Finds the students whose sessions are valid at the given time, by the hashes of the tokens. Each row also has the slug of the student's
- * club.
- */
+/** Finds students by the token hashes of valid sessions, with the slugs of their clubs. */
 const selectStudentSessions = prepared<StudentIdentity & { position: number }, StudentLookUps>(
   'select_student_sessions',
   (value) => `SELECT asked.position::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
@@ -117,10 +107,7 @@ const selectStudentSessions = prepared<StudentIdentity & { position: number }, S
      JOIN clubs club ON club.id = student.club_id`,
 );
 
-/**
- * Finds the administrators of valid sessions. Each row also has the administrator's membership in the requested club, if such a membership
- * exists.
- */
+/** Finds administrators by the token hashes of valid sessions, with their membership in the requested club, if any. */
 const selectAdministratorSessions = prepared<
   AdministratorSessionFound & { position: number; createdAt: Date; expiresAt: Date },
   StudentLookUps & { clubIds: readonly (Id | null)[] }

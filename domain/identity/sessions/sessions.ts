@@ -1,6 +1,6 @@
 /**
- * Opens and ends sign-in sessions, which callers prove with opaque tokens. Students and administrators have separate tables. A session ends
- * when its row is deleted (AUTH-1 to AUTH-4, AUTH-6).
+ * Opens and ends sessions. Callers prove them with opaque tokens. Students and administrators have separate tables. Deleting the row ends
+ * the session (AUTH-1 to AUTH-4, AUTH-6).
  */
 import { randomBytes } from 'node:crypto';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -13,10 +13,7 @@ export type CallerKind = 'student' | 'admin';
 
 const hour = 3_600_000;
 const day = 24 * hour;
-/**
- * The lifetime of a session (DEC-10). For a student it counts from the beginning of the session, and for an administrator from the last
- * use.
- */
+/** The lifetime of a session (DEC-10): for a student from its beginning, for an administrator from its last use. */
 export const sessionLifetimeMs = { student: 30 * day, admin: 12 * hour } as const satisfies Record<CallerKind, number>;
 /** The longest lifetime of an administrator's session, even if it is used constantly (DEC-10). */
 export const administratorSessionMaxMs = 30 * day;
@@ -58,9 +55,8 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
   await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId}`);
 }
 
-/** The time, in milliseconds, for which an expired session is still stored. It is needed because the clocks of processes differ. */
+/** In milliseconds. An expired session stays this long, because the clocks of processes differ. */
 const retentionMs = day;
-/** The maximum number of sessions of each kind (student or administrator) in a batch. */
 const sessionsPerBatch = 1_000;
 
 /**

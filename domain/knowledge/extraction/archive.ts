@@ -5,15 +5,15 @@ import { indexingRules } from '../indexing/indexing.policy.ts';
 import { BrokenPart, readingTheFile, Unreadable } from './unreadable.ts';
 
 export interface Archive {
-  /** @param name the name of the entry, in upper or lower case, because names in office files ignore case */
+  /** @param name in upper or lower case, because names in office files ignore case */
   has(name: string): boolean;
-  /** @returns the entry as text; undefined if it does not exist @throws Unreadable too_large, file_corrupt; BrokenPart */
+  /** @throws Unreadable too_large, file_corrupt; BrokenPart */
   text(name: string): Promise<string | undefined>;
 }
 
 /** @throws Unreadable too_large (the archive has too many entries), file_corrupt, file_encrypted */
 export async function openArchive(bytes: Uint8Array): Promise<Archive> {
-  // Checks the declared sizes of the entries. Unpacking stops if an entry turns out to be larger than its declared size.
+  // Unpacking stops if an entry is larger than its declared size.
   const options = { lazyEntries: true, validateEntrySizes: true, autoClose: false };
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { file, entries } = await readingTheFile(async () => {

@@ -1,6 +1,6 @@
 /**
- * The code of the thread that extracts the text of a source and cuts the text into passages. The main thread limits the time and memory of
- * this thread, and can end it at any point.
+ * The thread that extracts the text of a source and cuts it into passages. The main thread limits its time and memory, and can end it at
+ * any point.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import { serveThread, type Orderer } from '../../../platform/infra/threads/thread-work.ts';
@@ -16,8 +16,8 @@ import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 export type Source = { language: Language } & (
   | { kind: 'lesson'; markdown: string }
   /**
-   * `says` is the media type that the upload announced. `pages` lists the pages of a PDF to read, in order and counted from 1. Without this
-   * list, all pages are read.
+   * `says` is the media type that the upload announced. `pages` are the pages of a PDF to read, in order, from 1; without it, all pages are
+   * read.
    */
   | { kind: 'media'; bytes: Uint8Array; says: string | null; pages?: readonly number[] }
   /** The subtitles of a video or sound recording, as WebVTT. */

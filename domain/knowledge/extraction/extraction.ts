@@ -27,11 +27,11 @@ export type Extraction =
 export type ThreadRules = Record<'extractionMs' | 'maxHeapMb' | 'maxBuffersMb', number>;
 
 /**
- * @param source the source. Its bytes are transferred to the thread, so the caller can no longer use them
- * @param options.onPage receives the number of pages that were read, and the number of all pages
+ * @param source its bytes move to the thread, so the caller can no longer use them
+ * @param options.onPage gets the number of pages that were read and of all pages
  * @param options.signal ends the thread
- * @param options.rules the limits of time and memory, which tests replace
- * @throws the reason of the signal, when the signal ends the thread; any other error of the thread that the source did not cause
+ * @param options.rules the limits of time and memory
+ * @throws the reason of the signal, if the signal ends the thread; any error that the source did not cause
  */
 export async function extract(
   source: Source,

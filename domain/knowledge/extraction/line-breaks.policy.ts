@@ -1,9 +1,8 @@
 /** Removes line breaks that exist only in the source of a text. The page shows the lines as one paragraph. */
 
 /**
- * Chinese, Japanese and Thai use no spaces, so a line break between two of their letters means nothing. In other scripts, a line break
- * means a space.
- * @returns the text without the line breaks that have no meaning
+ * Removes line breaks between letters of scripts without spaces, such as Chinese, Japanese and Thai. In other scripts, a line break means a
+ * space.
  */
 export function joinUnspaced(text: string): string {
   return text.includes('\n') ? text.replace(betweenUnspaced, '') : text;

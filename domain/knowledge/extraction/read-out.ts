@@ -1,4 +1,4 @@
-/** Reads a lesson or a file. The content of a file decides its type, and not its name. */
+/** Reads a lesson or a file. The type of a file follows from its content, and not from its name. */
 import { fileTypeFromBuffer } from 'file-type';
 import { openArchive } from './archive.ts';
 import { readMarkdown } from './text/markdown-text.ts';
@@ -16,10 +16,10 @@ export async function readLesson(markdown: string): Promise<ReadOut> {
 }
 
 /**
- * @param bytes the bytes of the file. The caller can no longer use them afterwards
- * @param says the announced media type, which is used only if the content could have several types
- * @param options.onPage a function that is called with the number of pages that were read and the number of all pages
- * @param options.pages the pages of a PDF to read; if absent, all pages are read
+ * @param bytes the file; the caller can no longer use them afterwards
+ * @param says the announced media type, for content that could have several types
+ * @param options.onPage gets the number of pages that were read and of all pages
+ * @param options.pages the pages of a PDF to read; by default all pages
  * @throws Unreadable
  */
 export async function readFile(
@@ -85,7 +85,7 @@ async function readInto(
   return null;
 }
 
-/** Matches the types of text formats that are not made for people to read. */
+/** Text formats that are not made for people to read. */
 const notForReaders = /rtf|postscript|eps|x-mif|vcard|calendar/;
 
 type FileType = 'pdf' | 'zip' | 'text';

@@ -8,11 +8,9 @@ import { indexingRules } from '../indexing/indexing.policy.ts';
 
 export interface Paragraph {
   text: string;
-  /**
-   * `lines` is code, whose lines stay separate. `row` is a row of a table or an item of a list; no empty line follows before the next row.
-   */
+  /** `lines` is code with separate lines. `row` is a row of a table or an item of a list, without an empty line before the next row. */
   kind: 'prose' | 'row' | 'lines';
-  /** The header of the table, if the paragraph is a row of a table. Each passage with rows of the table begins with this header. */
+  /** The header of the table, if the paragraph is a row. Each passage with rows begins with it. */
   header?: string;
   /** The time span of the paragraph, if it comes from a video or sound recording. Such a paragraph stays one block. */
   seconds?: Seconds;
@@ -44,16 +42,15 @@ export interface ReadOut {
 export interface Scanned {
   /** The page numbers of the scanned pages, in order. */
   pages: readonly number[];
-  /** The number of pages of the file. */
   pageCount: number;
 }
 
-/** The maximum length of a heading. A longer heading counts as a paragraph. */
+/** A longer heading counts as a paragraph. */
 const longestHeading = 200;
 
 /**
- * Builds sections from headings and paragraphs, which are added in their order. A heading without text below it becomes a paragraph, so
- * that a slide with only a title can be found and cited.
+ * Builds sections from headings and paragraphs. A heading without text below it becomes a paragraph, so that a slide with only a title can
+ * be found and cited.
  */
 export class SectionBuilder {
   readonly #sections: Section[] = [];
@@ -75,12 +72,11 @@ export class SectionBuilder {
     return this.#warnings.all();
   }
 
-  /** @returns all pages that have a warning of this kind, in order */
   pagesWith(code: SourceWarningCode): number[] {
     return this.#warnings.pagesWith(code);
   }
 
-  /** Starts a page. @param keepsHeadings whether the headings of earlier pages also apply to this page */
+  /** Starts a page. @param keepsHeadings whether the headings of earlier pages apply to this page too */
   startPage(page: number, keepsHeadings: boolean): void {
     this.#closeBare();
     this.#page = page;
@@ -88,7 +84,7 @@ export class SectionBuilder {
     if (!keepsHeadings) this.#path = [];
   }
 
-  /** @param level the level of the heading. The outermost level is 1 @throws Unreadable too_large */
+  /** @param level the outermost level is 1 @throws Unreadable too_large */
   heading(level: number, raw: string): void {
     const text = cleanLine(raw);
     if (!hasWords(text)) return;

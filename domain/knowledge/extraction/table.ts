@@ -35,7 +35,7 @@ export interface TableHeader {
 
 export class TableBuilder {
   readonly #rows: Row[] = [];
-  /** For each column, the cell that also covers the next rows, and the number of these rows. */
+  /** The cell of each column that also covers the next rows, and their number. */
   readonly #reaching = new Map<number, { cell: Cell; rowsLeft: number }>();
   #column = 0;
   #cells = 0;
@@ -48,8 +48,8 @@ export class TableBuilder {
   }
 
   /**
-   * Adds the next cell of the row, in the order of the file, even if it is empty.
-   * @param text the text of the cell in any form; this function cleans it
+   * Adds the next cell of the row, in the order of the file. Empty cells must be added too.
+   * @param text in any form; it is cleaned here
    * @throws Unreadable too_large
    */
   cell(text: string, { colspan = 1, rowspan = 1 }: { colspan?: number; rowspan?: number } = {}): void {
@@ -70,7 +70,6 @@ export class TableBuilder {
    * Ends the table and writes its rows. A table of one column is a list.
    * @param earlier the header of the table before a page break, if any. If both tables have the same number of columns, this table
    * continues the earlier table and gets its header
-   * @returns the header of the table, if it has one
    * @throws Unreadable too_large
    */
   end(into: SectionBuilder, earlier?: TableHeader): TableHeader | undefined {
@@ -102,7 +101,7 @@ export class TableBuilder {
     this.#column += 1;
   }
 
-  /** Inserts cells of earlier rows that also cover this row and belong before the next cell of the file. */
+  /** Inserts cells of earlier rows that cover this row before the next cell of the file. */
   #fillFromAbove(): void {
     for (;;) {
       const above = this.#reaching.get(this.#column);
@@ -128,9 +127,7 @@ function spanOf(span: number, most: number): number {
   return Number.isInteger(span) && span > 0 ? Math.min(span, most) : 1;
 }
 
-/**
- * Drops each column in which no cell with words begins. Such a column appears if cells only create space, or span too many columns.
- */
+/** Drops each column in which no cell with words begins. Such a column appears if cells only create space, or span too many columns. */
 function columnsWithText(rows: readonly Row[]): number[] {
   const columns = new Set<number>();
   for (const { cells } of rows)

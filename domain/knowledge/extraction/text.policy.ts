@@ -1,17 +1,17 @@
 /** Cleans the text of passages. The result has only characters that Postgres accepts and people see, and each letter has only one form. */
 import { joinsLetters } from '../../../platform/core/text/text.policy.ts';
 
-/** Matches control characters except tabs and line feeds. One of them is NUL, which Postgres does not accept. */
+/** Control characters except tabs and line feeds. Postgres does not accept NUL. */
 // oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F]/g;
-/** Matches characters without width: soft hyphens and direction marks. */
+/** Characters without width: soft hyphens and direction marks. */
 const unseen = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\uFFF9-\uFFFB]/g;
 const joiners = /[\u200C\u200D]+/g;
 // oxlint-disable-next-line no-control-regex
 const lineEnds = /\r\n?|[\u000B\u000C\u0085\u2028\u2029]/g;
 const spaces = /[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
 
-/** Cleans a text. A half of a surrogate pair becomes the replacement character. All white space becomes spaces, tabs and line feeds. */
+/** A half of a surrogate pair becomes the replacement character. White space becomes spaces, tabs and line feeds. */
 export function cleanText(text: string): string {
   return text
     .toWellFormed()
@@ -32,10 +32,7 @@ function meantJoiner(run: string, at: number, whole: string): string {
   return joinsLetters(before, whole.slice(at + run.length, at + run.length + 2)) ? run.slice(0, 1) : '';
 }
 
-/**
- * Cleans a text like {@link cleanText}, and writes it on one line: each sequence of white space becomes one space, and spaces at the ends
- * are dropped.
- */
+/** Cleans a text like {@link cleanText}, and writes it on one line with single spaces. */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim();
 }
@@ -45,7 +42,6 @@ export function lengthOf(text: string): number {
   return text.length - (text.match(/[\udc00-\udfff]/g)?.length ?? 0); // a surrogate pair is one character
 }
 
-/** Whether the text contains letters or digits. */
 export function hasWords(text: string): boolean {
   return /[\p{L}\p{N}]/u.test(text);
 }

@@ -1,7 +1,4 @@
-/**
- * The error that is thrown if the content of a source cannot be indexed. The error is a result for the source, and not a defect of the
- * program.
- */
+/** Thrown if the content of a source cannot be indexed. It is a result for the source, and not a defect of the program. */
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import type { Scanned } from './sections.ts';
 import type { IndexingError } from '../indexing/indexing.policy.ts';
@@ -10,7 +7,7 @@ export class Unreadable extends Error {
   readonly code: Exclude<IndexingError, 'indexing_failed'>;
   /** The warnings that were recorded before the error, which may explain the error. */
   readonly warnings: SourceWarning[];
-  /** The pages that are pictures. Present if the source is a PDF without text. */
+  /** The pages that are pictures, for a PDF without text. */
   readonly scanned: Scanned | undefined;
 
   constructor(code: Exclude<IndexingError, 'indexing_failed'>, warnings: SourceWarning[] = [], scanned?: Scanned) {
@@ -21,7 +18,7 @@ export class Unreadable extends Error {
   }
 }
 
-/** The error that is thrown if one part of a file is broken. The other parts can still be read. */
+/** One part of a file is broken. The other parts can still be read. */
 export class BrokenPart extends Unreadable {
   constructor() {
     super('file_corrupt');
@@ -29,8 +26,8 @@ export class BrokenPart extends Unreadable {
 }
 
 /**
- * Calls a library that reads the file. Any error of the library means that the file is unreadable.
- * @throws Unreadable file_corrupt, or the code that `codeOf` returns for the error
+ * Calls a library that reads the file. Any of its errors means that the file is unreadable.
+ * @throws Unreadable file_corrupt, or the code from `codeOf`
  */
 export async function readingTheFile<T>(
   work: () => Promise<T> | T,

@@ -5,7 +5,7 @@
 
 import { sourceWarningCodes, type SourceWarning, type SourceWarningCode } from '../../../entities/knowledge/values.ts';
 
-/** The maximum number of positions that a warning lists. Positions beyond this number are only counted. */
+/** Further positions are only counted. */
 const placesAWarning = 100;
 
 export class Warnings {
@@ -26,13 +26,12 @@ export class Warnings {
     });
   }
 
-  /** @returns all pages that have this warning, in order */
   pagesWith(code: SourceWarningCode): number[] {
     return [...(this.#found.get(code)?.pages ?? [])].toSorted((a, b) => a - b);
   }
 }
 
-/** @param pages the pages in order, each page once @returns a warning that counts all pages and lists the first pages */
+/** @param pages in order, each once @returns a warning that counts all pages and lists the first pages */
 export function warningOf(code: SourceWarningCode, pages: readonly number[]): SourceWarning {
   return { code, count: pages.length, pages: pages.slice(0, placesAWarning) };
 }

@@ -1,6 +1,6 @@
 /**
- * Makes and releases claims on sources. A claim is a lease with a fencing token. A worker loses its claim when another worker claims the
- * source, or when a transaction changes the source.
+ * Makes and releases claims on sources. A claim is a lease with a fencing token. A worker loses it when another worker claims the source,
+ * or when the source changes.
  */
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
@@ -16,13 +16,13 @@ export interface Claim {
   kind: SourceKind;
   /** The fencing token: a later claim has a higher token. */
   fence: number;
-  /** The version of the content that the holder of this claim reads. */
+  /** The version of the content that the worker with this claim reads. */
   version: number;
   /** From 1. */
   attempt: number;
-  /** Whether the source has left the index, so that its rows must be removed. */
+  /** The source has left the index, so its rows must be removed. */
   isRemoved: boolean;
-  /** Whether the source has pages that are pictures, for which OCR was not tried yet. */
+  /** The source has pages that are pictures, and OCR was not tried yet. */
   waitsForOcr: boolean;
 }
 
@@ -46,15 +46,15 @@ const claimColumns = columns(AgentSource, {
   sql`removed_at IS NOT NULL AS "isRemoved", ocr_due_at IS NOT NULL AS "waitsForOcr"`,
 );
 
-/** @param now Unix milliseconds @returns undefined if the source is not due, or if a living worker has a claim on it */
+/** @param now Unix milliseconds @returns undefined if the source is not due, or if another worker has a valid claim */
 export function claimSource(db: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
   return lease.claim<Claim>(db, sourceId, now, sql`SELECT ${claimColumns} FROM claimed`);
 }
 
 /**
- * Renews a claim until it is released. The claim is also lost when the source gets a new version of its content.
- * @param onRenewal is called at each renewal, even if Postgres cannot be reached
- * @param stop a signal that is aborted when the process must stop
+ * Renews a claim until it is released. A new version of the content also ends the claim.
+ * @param onRenewal called at each renewal, even if Postgres cannot be reached
+ * @param stop aborted when the process must stop
  */
 export function holdClaim(db: Queries, claim: Claim, onRenewal: () => void, stop: AbortSignal): HeldLease {
   return holdLease(
@@ -71,7 +71,7 @@ export function holdClaim(db: Queries, claim: Claim, onRenewal: () => void, stop
   );
 }
 
-/** Releases a claim if the work was interrupted. The source is due again immediately, and the attempt does not count. */
+/** Releases a claim of interrupted work. The source is due immediately, and the attempt does not count. */
 export async function releaseClaim(db: Queries, { sourceId, fence, version }: Claim): Promise<void> {
   await db.run(
     sql`UPDATE agent_sources
@@ -82,7 +82,7 @@ export async function releaseClaim(db: Queries, { sourceId, fence, version }: Cl
 }
 
 /**
- * Releases a claim if no OCR permit was free. The source is due again later, and the attempt does not count. The next claim waits for the
+ * Releases a claim because no OCR permit was free. The source is due later, and the attempt does not count. The next claim waits for the
  * permit before it reads the file.
  * @throws LeaseLost
  */

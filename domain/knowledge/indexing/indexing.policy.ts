@@ -1,17 +1,17 @@
 /** Defines the limits and the error codes of indexing. */
 
-/** The error codes of indexing. All codes except the last mean a fault of the file, so a further attempt would also fail. */
+/** All codes except the last mean a fault of the file, so a further attempt would also fail. */
 export const indexingErrors = [
   'file_corrupt',
   'file_encrypted',
-  /** The source has no text: it has only pictures, or no content. */
+  /** The source has only pictures, or no content. */
   'no_text',
   'too_many_pages',
   'too_large',
   'unsupported_type',
   'file_missing',
   'took_too_long',
-  /** All attempts failed because of the platform, and not because of the file. */
+  /** All attempts failed because of the platform, not because of the file. */
   'indexing_failed',
 ] as const;
 export type IndexingError = (typeof indexingErrors)[number];
@@ -28,7 +28,7 @@ export const indexingRules = {
    */
   pieceBytes: 8 * 1_024 * 1_024,
   passagesAStatement: 2_000,
-  /** The number of passages or citations of a removed source that one transaction deletes. Such a transaction takes about a second. */
+  /** A transaction that deletes this many passages or citations takes about a second. */
   removedAStatement: 1_000,
   /** The maximum total size, after unpacking, of the entries that are read from an archive (DOCX, PPTX). */
   maxUnpackedBytes: 64 * 1_024 * 1_024,
@@ -36,7 +36,6 @@ export const indexingRules = {
   /** The memory limits of the thread that reads a file: one for its objects, and one for its buffers. */
   maxHeapMb: 512,
   maxBuffersMb: 512,
-  /** The time limit for the extraction of a file. */
   extractionMs: 120_000,
   /**
    * The time after which a claim ends if it is not renewed, and the interval of renewals. Both are short, so that a different worker can
@@ -47,18 +46,17 @@ export const indexingRules = {
 } as const;
 
 /**
- * The version of the code that reads files and lessons. Increase this number after a change that makes the code read a file differently.
- * Then every source is read again with the priority `bulk` (reading-again.ts).
+ * The version of the readers. Increase it after a change that makes them read a file differently. Then every source is read again with the
+ * priority `bulk` (reading-again.ts).
  */
 export const readerVersion = 3;
 
 /**
- * The waits after attempts that the file did not cause to fail. All waits together are longer than an hour, so that no source fails because
- * of an outage of the store for an hour.
+ * The waits after attempts that failed without a fault of the file. Together they take more than an hour, so that an outage of the store
+ * for an hour fails no source.
  */
 const waitsMs = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
 
-/** The maximum number of attempts to index one version of a source. */
 export const maxAttempts = waitsMs.length + 1;
 
 /**
@@ -69,5 +67,5 @@ export function waitAfter(attempts: number): number | undefined {
   return waitsMs[attempts - 1];
 }
 
-/** The longest wait. Work that must succeed, such as a removal, is repeated at this interval until it succeeds. */
+/** Work that must succeed, such as a removal, is repeated at this interval. */
 export const longestWaitMs = Math.max(...waitsMs);

@@ -22,15 +22,14 @@ interface Row {
   sizeBytes: string | null;
   mime: string | null;
   kind: MediaKind | null;
-  /** The key, in the object store, of the subtitles to read. */
+  /** The key of the subtitles in the object store. */
   trackKey: string | null;
   trackBytes: number | null;
 }
 
 /**
- * Loads the content of a source. Call this function after the claim, so that the content is at least as new as the claimed version.
- * @returns undefined if the source was deleted
- * @throws the reason of the signal, when the signal ends the work; the errors of the store
+ * Loads the content of a source. Call it after the claim, so that the content is at least as new as the claimed version.
+ * @throws the reason of the signal, if it ends the work; the errors of the store
  */
 export async function loadSource(
   { db, storage }: { db: Queries; storage: Pick<ObjectStore, 'read'> },
@@ -69,7 +68,6 @@ export async function loadSource(
   return { title, language, source: { kind: 'media', language, bytes, says: row.mime } };
 }
 
-/** @returns undefined if the file does not exist */
 async function fetchFile(
   storage: Pick<ObjectStore, 'read'>,
   key: string,

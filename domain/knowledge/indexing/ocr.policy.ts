@@ -1,11 +1,11 @@
-/** Defines the limits and languages of OCR for scanned pages, and combines the result of OCR with the first reading of a file (ADR 62). */
+/** Defines the limits and languages of OCR, and combines its result with the first reading of a file (ADR 62). */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import { warningOf } from '../extraction/warnings.ts';
 import type { SearchedPassage } from './passage-words.policy.ts';
 
 export const ocrRules = {
-  /** The maximum number of pages of a file that OCR reads. Further scanned pages remain pictures without text. */
+  /** Further scanned pages stay pictures without text. */
   maxPages: 100,
   /**
    * The number of pages that one run of the OCR program reads, if the program's command accepts page numbers. If such a run fails, only
@@ -19,20 +19,19 @@ export const ocrRules = {
   timeMs: 360_000,
   /** The time limit for one run of the program. After a run that hangs, enough time remains for other runs. */
   runMs: 180_000,
-  /** A run of the program begins only if the remaining time is at least this long. */
+  /** A run begins only with at least this much time left. */
   leastMs: 10_000,
-  /** The maximum size of the file that the program writes, because the file is read as a whole. */
+  /** The file that the program writes is read as a whole. */
   maxOutputBytes: 128 * 1_024 * 1_024,
-  /** The free disk space that a run needs in addition to the size of the file. */
+  /** The disk space that a run needs beyond the size of the file. */
   reserveBytes: 512 * 1_024 * 1_024,
-  /** The time limit for extracting the text from a result of OCR. */
   extractionMs: 60_000,
   /**
    * The maximum number of attempts with OCR. If OCR has killed the worker in all these attempts, the next attempt works without OCR and
    * stores the result of the first reading.
    */
   attempts: 2,
-  /** The wait before OCR is tried again, if the program was missing or the disk had no space. */
+  /** The wait after the program was missing or the disk was full. */
   againMs: 3_600_000,
 } as const;
 
@@ -83,7 +82,7 @@ export interface OcrReading {
 
 /**
  * Adds the pages that OCR has read to the result of the first reading. The pages of the first reading do not change.
- * @param scanned the pages that were pictures in the first reading
+ * @param scanned the pages that were pictures
  */
 export function withOcr(
   first: { passages: readonly SearchedPassage[]; warnings: readonly SourceWarning[] },

@@ -21,7 +21,7 @@ export interface Passage {
 
 export const passageLength = { least: 300, most: 600 } as const;
 
-/** A block, and the white space after it in the section. */
+/** A block, and the white space after it. */
 interface Piece {
   text: string;
   gap: string;
@@ -33,15 +33,15 @@ interface Piece {
    * ends before such a piece.
    */
   paragraph?: number;
-  /** The header of the table, if the piece is a row of a table. */
+  /** The header of the table, if this is a row. */
   header?: string;
-  /** The time span of the piece, if it comes from subtitles. */
+  /** The time span, if this comes from subtitles. */
   seconds?: Seconds;
-  /** Whether the piece is the header of a table that is repeated at the beginning of a passage. */
+  /** A table's header that is repeated at the beginning of a passage. */
   isRepeated?: true;
 }
 
-/** @returns the passages of these sections in order. No word is lost or moved, and only a table's header is repeated */
+/** @returns the passages in order. No word is lost or moved, and only a table's header is repeated */
 export function* cutPassages(sections: Iterable<Section>, language: Language): Generator<Passage> {
   const segmenter = new Intl.Segmenter(language, { granularity: 'sentence' });
   for (const { page, headings, paragraphs } of sections) {
@@ -61,7 +61,7 @@ export function* cutPassages(sections: Iterable<Section>, language: Language): G
 
 function piecesOf({ text, kind, header, seconds }: Paragraph, segmenter: Intl.Segmenter): Piece[] {
   const end = kind === 'row' ? '\n' : '\n\n';
-  // The indent of a line counts as white space before the line.
+  // An indent counts as white space before the line.
   const parts =
     header !== undefined || seconds
       ? [text]
@@ -74,7 +74,7 @@ function piecesOf({ text, kind, header, seconds }: Paragraph, segmenter: Intl.Se
   return pieces;
 }
 
-/** @returns the lines that have words. Each line has the white space after it, including the indent of the next line */
+/** @returns the lines with words, each with the white space after it, also the indent of the next line */
 export function linesOf(text: string): string[] {
   const lines: string[] = [];
   let start = 0;
@@ -103,19 +103,17 @@ function pieceOf(
   };
 }
 
-/** @returns the pieces of a passage. If the first piece is a row, the table's header is before it */
+/** @returns the pieces, with the table's header before a row */
 function withHeader(pieces: Piece[]): Piece[] {
   const header = pieces[0]?.header;
   return header === undefined ? pieces : [{ ...pieceOf(`${header}\n`), isRepeated: true }, ...pieces];
 }
 
-/**
- * Matches a period that does not end a sentence: after an abbreviation, if a name or a number follows, and after the number of a list item.
- */
+/** A period that does not end a sentence: in an abbreviation before a name or number, or after the number of a list item. */
 const abbreviation =
   /^\d{1,3}\.\s*$|(?:^|[\s([“"'])(?:\p{Lu}|[Dd]ra?|Mrs?|Ms|Profa?|Sra?|Mme|St|Sto|Sta|vs|[Ff]igs?|[Nn]o|[Pp]p?|[Pp]ágs?|[Cc]ap|[Ss]ec|[Ee]d|[Vv]ol|[Aa]rt|[Nn]r|Abb|e\.g|i\.e|p\.\s?ex|z(?:\.\s?B)?)\.\s*$/u;
 
-/** The length of the longest abbreviation, including the characters around it. */
+/** Includes the characters around an abbreviation. */
 const longestAbbreviation = 12;
 
 function sentencesOf(text: string, segmenter: Intl.Segmenter): string[] {
@@ -173,10 +171,7 @@ function lengthOfHeader({ header }: Piece): number {
   return header === undefined ? 0 : lengthOf(header) + 1;
 }
 
-/**
- * @returns the piece as two pieces, the first with `least` to `most` characters. The cut is between words if possible, preferably after a
- * comma
- */
+/** @returns two pieces, the first with `least` to `most` characters, cut between words if possible, preferably after a comma */
 function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   const characters = Array.from(piece.text);
   let [comma, space, inside] = [0, 0, 0];
@@ -196,14 +191,14 @@ function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   return [pieceOf(characters.slice(0, at).join('') + gap, piece), pieceOf(tail.slice(gap.length) + piece.gap, piece)];
 }
 
-/** There is no other white space inside a block. */
+/** A block has no other white space. */
 function isSpace(character: string): boolean {
   return character === ' ';
 }
 
 /**
- * The last passage may be too short, although the last two passages together are too long for one passage. Then blocks move from the end of
- * the second-last passage to the last passage, as long as both passages keep the limits.
+ * The last passage may be too short, although the last two are too long together. Then blocks move to it from the passage before, as long
+ * as both keep the limits.
  */
 function withoutShortTail(passages: Piece[][]): Piece[][] {
   const { least, most } = passageLength;

@@ -1,6 +1,6 @@
 /**
- * Requests that sources are read again, if an older version of the reader has read them or if they wait for OCR. The work has the priority
- * `bulk` and goes club by club, so that normal indexing comes first.
+ * Requests that sources are read again, if an older reader has read them or if they wait for OCR. This has the priority `bulk` and goes
+ * club by club, so that normal indexing comes first.
  */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -13,11 +13,10 @@ import { readerVersion } from './indexing.policy.ts';
 const waiting = 100;
 
 /**
- * Requests that old sources are read again. Only a limited number of sources may wait at the same time. Until a source is read again, its
- * old passages stay in use. They also stay in use if the source can no longer be read.
- * @param options.readsScans whether the deployment has OCR. If so, the function includes sources with scanned pages for which OCR was not
- * tried yet
- * @param options.version the version of the readers. A source that was read by an older version is an old source
+ * Requests that old sources are read again, a limited number at a time. Until then, and if a source can no longer be read, its old passages
+ * stay in use.
+ * @param options.readsScans whether the deployment has OCR. Then sources with scanned pages that OCR has not tried are included
+ * @param options.version the version of the readers; a source of an older version is old
  * @returns how many
  */
 export async function readOldSourcesAgain(
@@ -51,8 +50,8 @@ export async function readOldSourcesAgain(
 }
 
 /**
- * Requests that sources whose OCR is due are read again. If OCR is still not possible, the step stores a later time. So the source is not
- * read again and again.
+ * Requests that sources with due OCR are read again. If OCR is still impossible, the step stores a later time, so that the source is not
+ * read all the time.
  */
 function wantScannedAnew(tx: Transaction, now: Date, limit: number): Promise<{ id: Id; clubId: Id }[]> {
   return tx.rows<{ id: Id; clubId: Id }>(

@@ -1,7 +1,4 @@
-/**
- * Records the result of reading a source. The result is recorded only if the worker's claim is still valid, and if the source still has the
- * content that the worker read.
- */
+/** Records the result of reading a source, if the worker's claim is still valid and the content has not changed. */
 import type { QueryDeepPartialEntity } from 'typeorm';
 import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
@@ -68,8 +65,8 @@ export async function recordFailure(
 }
 
 /**
- * Records a failure that the file did not cause. The source is indexed again after a wait. After the last attempt, the source gets the
- * status `failed`. The removal of a source is repeated until it succeeds.
+ * Records a failure without a fault of the file. The source is indexed again after a wait, and has the status `failed` after the last
+ * attempt. A removal is repeated until it succeeds.
  * @throws LeaseLost
  */
 export async function recordFault(db: Database, claim: Claim, now: Date): Promise<void> {
@@ -80,8 +77,8 @@ export async function recordFault(db: Database, claim: Claim, now: Date): Promis
 }
 
 /**
- * Writes the outcome if the claim is valid and no newer version of the source is wanted.
- * @throws LeaseLost if the claim is no longer valid. Then nothing was written
+ * Writes the outcome if the claim is valid and no newer version is wanted.
+ * @throws LeaseLost if the claim is no longer valid; then nothing was written
  */
 async function endClaim(
   tx: Transaction,

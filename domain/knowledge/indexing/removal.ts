@@ -12,13 +12,12 @@ import { indexingRules } from './indexing.policy.ts';
 interface RemovalDeps {
   db: Database;
   failpoint: (name: 'source_batch_removed') => Promise<void>;
-  /** The size of a batch. Only tests set it. */
+  /** Only tests set it. */
   removalBatch?: number;
 }
 
 /**
- * @throws LeaseLost if the claim is no longer valid; the reason of the signal, when the signal ends the work. In both cases the next
- * attempt removes the rest
+ * @throws LeaseLost if the claim is no longer valid; the reason of the signal, if it ends the work. The next attempt then removes the rest
  */
 export async function removeSource(
   { db, failpoint, removalBatch: batch = indexingRules.removedAStatement }: RemovalDeps,

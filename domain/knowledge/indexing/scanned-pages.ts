@@ -16,22 +16,19 @@ export interface OcrDeps {
   program: OcrProgram;
   /** The languages that OCR recognizes in addition to the club's language, such as `eng+jpn`. */
   furtherLanguages: string | undefined;
-  /** A directory for temporary files. */
   workDirectory: string;
   /** @returns the number of free bytes on the disk of the directory */
   freeBytes: (directory: string) => Promise<number>;
   permit: SinglePermit;
-  /** Receives the outcome of OCR for each file. */
   onOutcome: (outcome: OcrOutcome) => void;
-  /** Receives each problem of the OCR program. */
   onFlaw: (flaw: string) => void;
-  /** The limits of OCR, which only tests set. */
+  /** Only tests set them. */
   rules?: Partial<Record<keyof typeof ocrRules, number>>;
 }
 
 /**
- * `read`: OCR has read at least some pages. `failed`: OCR has read no page, because of the file. `unavailable`: the program does not work,
- * or the disk has no space.
+ * `read`: some pages were read. `failed`: no page was read, because of the file. `unavailable`: the program does not work, or the disk is
+ * full.
  */
 export type OcrOutcome = 'read' | 'failed' | 'unavailable';
 
@@ -39,7 +36,7 @@ interface Work {
   language: Language;
   /** The number of this attempt of the step, from 1. */
   attempt: number;
-  /** @returns the bytes of the file; undefined if the file was deleted @throws errors of the store */
+  /** @returns undefined if the file was deleted @throws errors of the store */
   load: () => Promise<Uint8Array | undefined>;
   extract: typeof extract;
   signal: AbortSignal;
@@ -51,9 +48,8 @@ type Given = Extraction & { scanned: Scanned };
 
 /**
  * @param first the first reading of the file, which remains for all pages that OCR does not read
- * @returns the combined reading, and `isUnavailable`. `isUnavailable` is true if OCR failed for a reason other than the file. Then OCR must
- * be tried again later
- * @throws the reason of the signal, when the signal ends the work; an error that the file did not cause
+ * @returns the combined reading. `isUnavailable` means that OCR failed for a reason other than the file, and must be tried again later
+ * @throws the reason of the signal, if it ends the work; any error without a fault of the file
  */
 export async function readScannedPages(
   ocr: OcrDeps,
@@ -122,7 +118,7 @@ interface Place {
   rules: Record<keyof typeof ocrRules, number>;
 }
 
-/** Runs the program for batches of pages, until all pages are read or the time is over. */
+/** Runs the program for batches of pages, until the pages or the time end. */
 async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): Promise<Outcome> {
   const { rules, languages } = place;
   const scannedPages = scanned.pages.slice(0, rules.maxPages);
@@ -142,8 +138,8 @@ async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): P
     if (ocrResult) passages.push(...ocrResult);
     else {
       failed.push(...pages);
-      // An update may have removed or broken the OCR program. So the code checks the program after a failure. If the program does not work,
-      // the file did not cause the failure.
+      // An update may have broken the OCR program. So the program is checked after a failure. If it does not work, the file is not the
+      // cause.
       isUnavailable = !(await isRight(ocr, languages, { force: true }));
     }
     readTo += pages.length;

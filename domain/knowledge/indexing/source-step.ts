@@ -21,14 +21,14 @@ export interface IndexingDeps {
   storage: Pick<ObjectStore, 'read'>;
   /** Extracts the text of a source in a thread (extraction.ts). */
   extract: typeof extract;
-  /** The function that reads scanned pages; undefined if the deployment has no OCR. */
+  /** Undefined if the deployment has no OCR. */
   ocr: OcrDeps | undefined;
-  /** Receives the outcome of each source, and each error that the source did not cause, before the source is tried again. */
+  /** Receives each error that the source did not cause, before the source is tried again. */
   onFault: (error: unknown) => void;
   onOutcome: (outcome: SourceOutcome) => void;
   /** Tests use this function to stop the process at a named point. */
   failpoint: (name: SourceFailpoint) => Promise<void>;
-  /** The batch size of removals. Only tests set it. */
+  /** Only tests set it. */
   removalBatch?: number;
 }
 type SourceFailpoint = 'source_claimed' | 'source_ocr' | 'source_read' | 'source_recorded' | 'source_batch_removed';
@@ -38,19 +38,19 @@ export type SourceOutcome = 'ready' | 'failed' | 'gone';
 
 export type SourceStep =
   | { done: true; outcome: SourceOutcome; pages?: number; passages?: number; error?: IndexingError }
-  /** `for` names a resource that the step waits for. Absent if the step only waits for the time. */
+  /** `for` is a resource that the step waits for. Absent if it only waits for the time. */
   | { done: false; at: number; attempt: number; for?: 'ocr' };
 
-/** The caller's side of a running step: it receives heartbeats with progress, and can stop the step. */
+/** Receives heartbeats with progress, and can stop the step. */
 export interface StepWatcher {
   beat: (progress: string) => void;
   stop: AbortSignal;
 }
 
 /**
- * Advances the source by one step. A repeated step does nothing if the work is finished, or if a different worker has claimed the source.
+ * Advances the source by one step. Does nothing if the work is finished or another worker has claimed the source.
  * @param now Unix milliseconds
- * @throws Error if Postgres cannot be reached. Every other unexpected error is recorded in the row, and the step is tried again
+ * @throws Error if Postgres cannot be reached. Every other unexpected error is recorded, and the step is tried again
  */
 export async function indexSource(
   deps: IndexingDeps,
@@ -92,8 +92,7 @@ async function releaseIfLost(db: Database, claim: Claim, error: unknown): Promis
 }
 
 /**
- * @throws LeaseLost if the claim is no longer valid; the reason of the signal, when the signal ends the work; an error that the source did
- * not cause
+ * @throws LeaseLost if the claim is no longer valid; the reason of the signal, if it ends the work; any error that the source did not cause
  */
 async function workOn(
   deps: IndexingDeps,
@@ -103,7 +102,7 @@ async function workOn(
   now: Date,
 ): Promise<void> {
   if (claim.isRemoved) return removeSource(deps, claim, signal, tell);
-  // Every earlier attempt ended without a result, because its worker died.
+  // The workers of all earlier attempts died.
   if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, { code: 'indexing_failed' }, now);
   const { ocr } = deps;
   // An earlier attempt has read the file, but found no free OCR permit. So this attempt takes the permit before it reads the file.
@@ -181,7 +180,7 @@ async function readOut(
   return readSource(loaded.source, { onPage, signal });
 }
 
-/** Reads the current state of the source's row, which any process may have changed. */
+/** Any process may have changed the row. */
 async function readState(db: Database, sourceId: Id, now: number): Promise<SourceStep> {
   const row = await db.one<{
     at: Date | null;

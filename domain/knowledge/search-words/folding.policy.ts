@@ -4,7 +4,7 @@
  * vowels of Indic scripts.
  */
 
-/** Letters that people often type instead of a similar letter. The table maps each such letter to the letter that replaces it. */
+/** Letters that people often type for a similar letter, and the letter that replaces them. */
 const variants: Readonly<Record<string, string>> = {
   // Arabic: alef with hamza or madda, Persian yeh and kaf, Urdu and Kurdish heh
   آ: 'ا',
@@ -31,11 +31,11 @@ const variants: Readonly<Record<string, string>> = {
   ς: 'σ',
   ё: 'е',
 };
-/** Matches the letters of the Unicode blocks that contain the variants above. */
+/** The Unicode blocks of the variants above. */
 // oxlint-disable-next-line no-misleading-character-class
 const variant = /[ςё\u0620-\u06D5\u0901\u0929\u0931\u0934]/gu;
 
-/** Matches the Arabic letter heh at the end of a word, after at least two letters. */
+/** The Arabic letter heh at the end of a word, after at least two letters. */
 const finalHeh = /(?<=\p{L}{2})ه(?!\p{L})/gu;
 
 /**
@@ -64,7 +64,7 @@ const composed: readonly (readonly [RegExp, string])[] = [
 const foreignDigit = /(?![0-9])\p{Nd}/gu;
 const digit = /\p{Nd}/u;
 
-/** @returns the same digit in ASCII. In Unicode, the digits of each script are in the order from 0 to 9 */
+/** @returns the digit in ASCII. In Unicode, the digits of each script are in order from 0 to 9 */
 function asciiDigit(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   let value = 0;
@@ -79,8 +79,8 @@ function asciiDigit(character: string): string {
 const rounds = 8;
 
 /**
- * Removes differences of width, compatibility forms, upper and lower case, decomposed letters, digits of every script, and equivalent
- * spellings. Folding a folded text changes nothing.
+ * Removes differences of width, compatibility forms, case, decomposed letters, digits of every script, and equivalent spellings. Folding a
+ * folded text changes nothing.
  * @param text any text. A lone surrogate becomes U+FFFD
  */
 export function foldSearched(text: string): string {

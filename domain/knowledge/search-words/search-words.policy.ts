@@ -1,6 +1,6 @@
 /**
- * Splits passages and questions into the words for the search (docs/adr/0061-search-in-every-script.md). Postgres receives these words
- * separated by spaces, in any script, and does not have to split a text itself.
+ * Splits passages and questions into words for the search (docs/adr/0061-search-in-every-script.md). Postgres gets the words of any script
+ * separated by spaces, and need not split a text.
  */
 import { foldSearched } from './folding.policy.ts';
 
@@ -59,18 +59,15 @@ export function searchWords(text: string): string {
   return [...wordsOf(text)].join(' ');
 }
 
-/** @returns whether Postgres finds the words of this text itself, so that they need not be stored */
+/** @returns whether Postgres finds the words itself, so that they need not be stored */
 export function isPlain(text: string): boolean {
   return latin.test(text);
 }
 
 const han = /\p{Script=Han}/u;
-/**
- * Matches two or more Hangul syllables. Such a word is not searched as a whole, because the same Korean word with the same particles is
- * rare. Only the pairs of its syllables are searched, because they occur often.
- */
+/** Two or more Hangul syllables. Only their pairs are searched, because a Korean word rarely occurs again with exactly its particles. */
 const hangulWord = /^\p{Script=Hangul}{2,}$/u;
-/** Matches a letter with its marks. A long sequence of marks counts as several letters. */
+/** A letter with its marks. A long sequence of marks counts as several letters. */
 const letter = /\P{M}\p{M}{0,20}|\p{M}{1,20}/gu;
 
 /**

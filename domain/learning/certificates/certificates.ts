@@ -32,10 +32,9 @@ interface Pair {
   courseId: Id;
 }
 
-/** A student's completion of a course. */
 export interface Completion extends Pair {
   completedAt: Date;
-  /** The priority of the fact `certificate.issued`. It is normal if this value is absent. */
+  /** The priority of the fact `certificate.issued`; normal if absent. */
   priority?: Priority;
 }
 
@@ -46,9 +45,8 @@ function drawCode(): string {
 }
 
 /**
- * Issues a certificate when a student has just completed a course, and records `certificate.issued`. It does so only if the course has the
- * setting to issue certificates. If the student already has a certificate of the course, nothing changes. Each transaction that records a
- * completion calls this function once.
+ * Issues a certificate when a student has just completed a course that issues certificates, and records `certificate.issued`. An existing
+ * certificate does not change. Each transaction that records a completion calls this once.
  * @param publicUrl the address of this service, without a slash at the end
  * @throws DomainError not_found (no such student or course)
  */
@@ -67,7 +65,6 @@ export async function issueOnCompletion(
 
 /**
  * Issues a certificate by hand and records `certificate.issued`. The administrator decides whether the course was completed.
- * @param draw draws a random code
  * @throws DomainError not_found (no such student or course), certificate_exists
  */
 export async function issueCertificate(
@@ -92,7 +89,7 @@ async function hasOne(db: Queries, studentId: Id, courseId: Id): Promise<boolean
   return rows.length > 0;
 }
 
-/** The current data that a certificate prints: data of the course, the club and the student's completion. */
+/** The current data of the course, the club and the completion that a certificate prints. */
 const printColumns = columns(
   Course,
   { courseTitle: 'title', hours: 'hours', certificateOnCompletion: 'certificateOnCompletion' },
@@ -133,8 +130,8 @@ interface Issue extends Pair {
 }
 
 /**
- * The caller has locked the student, and has found no certificate of this course. So an insertion conflicts only with another certificate
- * that has the same code. Then the function draws a new code.
+ * The caller has locked the student and found no certificate of the course. So an insertion conflicts only with another certificate's code.
+ * Then a new code is drawn.
  */
 async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Date): Promise<Id> {
   const { clubId, studentId, courseId, student, course, priority } = issue;
@@ -159,7 +156,7 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
 }
 
 /**
- * Reissues a certificate with the current names of its student, course and club. The code and the language stay. The version increases. No
+ * Reissues a certificate with the current names of its student, course and club. The version increases, and code and language stay. No
  * second `certificate.issued` is recorded. A revoked certificate becomes valid again.
  * @throws DomainError not_found, certificate_withdrawn
  */

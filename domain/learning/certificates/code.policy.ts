@@ -3,7 +3,7 @@
 /** The 31 characters of codes. 0, 1, I, L and O are left out, because they look like other characters. 31 is a prime number. */
 export const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
 
-/** The number of characters of a code, including the check character at the end. */
+/** Includes the check character at the end. */
 export const codeLength = 12;
 
 /**
@@ -35,10 +35,7 @@ export function readCode(text: string): string | undefined {
 /** The minimum number of characters that a search inside codes needs: one printed group. */
 const shortestPart = 4;
 
-/**
- * @returns the search text without separators, if it can be a part of a code; undefined if the text is too short or cannot be a part of a
- * code
- */
+/** @returns the search text without separators; undefined if it cannot be a part of a code */
 export function readPartOfCode(text: string): string | undefined {
   const part = withoutSeparators(text);
   return isOfAlphabet(part) && part.length >= shortestPart && part.length <= codeLength ? part : undefined;

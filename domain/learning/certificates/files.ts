@@ -1,5 +1,5 @@
 /**
- * The PDF of a certificate. The PDF is drawn once per version. The private bucket stores it as long as the certificate may be printed
+ * The PDF of a certificate. It is drawn once per version, and stored in the private bucket as long as the certificate may be printed
  * (DEC-56).
  */
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ export interface CertificateFileDeps {
   storage: Pick<ObjectStore, 'put' | 'read' | 'stream' | 'remove'>;
 }
 
-/** The version of the code that draws certificates. Raise this number whenever a certificate looks different afterwards. */
+/** Raise this number whenever a certificate looks different afterwards. */
 const drawing = 3;
 /** A PDF has about 40 KB. A larger PDF is not stored and is drawn each time. */
 const maxBytes = 1_024 * 1_024;
@@ -98,7 +98,7 @@ async function keep(
   if (mayKeep) await storage.put(key, 'application/pdf', Readable.from([bytes]));
 }
 
-/** Marks the files of withdrawn, revoked or reissued certificates, whose rows the caller has changed. Upkeep erases the files. */
+/** Marks the files of withdrawn, revoked or reissued certificates for erasure by upkeep. The caller has changed the rows. */
 export async function dropFilesOf(
   tx: Transaction,
   certificates: { id: Id } | { studentId: Id },
@@ -119,8 +119,8 @@ const erasedARound = 200;
 const roundMs = 10_000;
 
 /**
- * Erases the files that are due. If another process may still write a file, the file is erased again later. If the bucket did not erase a
- * file, the next round tries again.
+ * Erases the files that are due, and again later if another process may still write them. The next round retries what the bucket did not
+ * erase.
  */
 export async function eraseDueFiles(
   { db, storage }: CertificateFileDeps,

@@ -5,11 +5,11 @@ import type { ObjectStore } from '../../../platform/infra/store/object-store.ts'
 import { readLogo, type PrintedLook } from '../../branding/printed-look.ts';
 import { page } from './ornaments.ts';
 
-/** The box of the logo, in points. It is centered on the page. */
+/** In points, centered on the page. */
 const box = { y: 46, width: 300, height: 44 } as const;
-/** The maximum resolution of the printed logo: 288 pixels per inch. */
+/** At most 288 pixels per inch. */
 const pixelsAPoint = 4;
-/** The minimum resolution of the printed logo: 96 pixels per inch. So a small logo is not printed larger than it appears on a screen. */
+/** At least 96 pixels per inch, so that a small logo is not printed larger than on a screen. */
 const mostPointsAPixel = 0.75;
 
 /** The size of a logo that fills its box, in pixels. */
@@ -30,7 +30,7 @@ export async function readLook(
   return { accentColor, logo: null, isComplete: picture === 'unreadable' };
 }
 
-/** Draws the logo as a figure of the document. @param alt the description of the logo for screen readers */
+/** Draws the logo as a figure of the document. */
 export function drawLogo(pdf: PDFKit.PDFDocument, picture: PrintPicture, alt: string): void {
   const scale = Math.min(box.width / picture.width, box.height / picture.height, mostPointsAPixel);
   const [width, height] = [picture.width * scale, picture.height * scale];

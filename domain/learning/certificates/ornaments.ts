@@ -46,7 +46,7 @@ function drawLozenge(pdf: PDFKit.PDFDocument, x: number, y: number, reach: numbe
   pdf.polygon([x - inner, y], [x, y - inner], [x + inner, y], [x, y + inner]).fill(paint.bright);
 }
 
-/** Draws a line with a lozenge in its middle. @param half half of the line's length: the length on each side of the lozenge */
+/** Draws a line with a lozenge in its middle. @param half the length on each side of the lozenge */
 export function drawRule(pdf: PDFKit.PDFDocument, x: number, y: number, half: number): void {
   pdf
     .lineWidth(0.8)

@@ -8,15 +8,11 @@ import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts
 import type { Printed } from './pdf.ts';
 
 const pdfThreadRules = {
-  /** The maximum number of certificates that are drawn at the same time, for all clubs. */
   threads: 3,
   /** The CPU time limit of a certificate: several times the time that the longest names need on a slow machine. */
   workMs: 5_000,
   maxHeapMb: 256,
-  /**
-   * The memory limit. 100 MB of it are unused address space of WebAssembly. The longest names, which consist of Han characters, need 160 MB
-   * more.
-   */
+  /** 100 MB of it are unused address space of WebAssembly. The longest names, in Han characters, need 160 MB more. */
   maxBuffersMb: 384,
   /** The number of certificates that a thread draws before a new thread replaces it. */
   uses: 250,
@@ -33,9 +29,9 @@ const threads = createThreads(moduleAt('./pdf-thread.ts', import.meta.url), pdfT
 const permits = createClubPermits(pdfThreadRules.threads, { line: pdfThreadRules.line });
 
 /**
- * @param holder the club, and the person who asks for the certificate. One person may occupy only a part of the club's share
+ * @param holder the club, and the person who asks, who may use only a part of the club's share
  * @returns the bytes of a PDF
- * @throws DomainError busy, when the club or the person already has too much work of this kind; Error, when the thread exceeds its limits
+ * @throws DomainError busy, if the club or the person has too much work of this kind; Error, if the thread exceeds its limits
  */
 export async function drawCertificate(holder: PermitHolder, certificate: Printed): Promise<Buffer> {
   const { code, studentName, courseTitle, clubName, language, timeZone, lessonCount } = certificate;

@@ -11,7 +11,7 @@ import type { CertificateRow } from './reads.ts';
 import { createTypesetter, drawLine, type Typesetter } from './typesetting.ts';
 import { certificateWords, type CertificateWords } from './words.ts';
 
-/** The texts, numbers and dates that one version of a certificate shows. */
+/** The texts, numbers and dates in one version of a certificate. */
 export type PrintedFacts = Pick<
   CertificateRow,
   | 'code'
@@ -28,7 +28,7 @@ export type PrintedFacts = Pick<
   | 'verifyUrl'
 >;
 
-/** All data that is printed: the data of the certificate's version, and the club's current look (DEC-186). */
+/** All printed data: the certificate's version, and the club's current look (DEC-186). */
 export interface Printed extends PrintedFacts {
   /** `#rrggbb`; null for the standard colors. */
   accentColor: string | null;
@@ -41,7 +41,7 @@ interface Sheet {
   type: Typesetter;
   words: CertificateWords;
   /**
-   * Mirrors the position of a column if the certificate's language is written from right to left.
+   * Mirrors the position of a column for languages that are written from right to left.
    * @param x its left edge
    * @returns its left edge
    */
@@ -86,7 +86,6 @@ export async function certificatePdf(
   return bytes;
 }
 
-/** Draws the decoration: the frame, the seal and the lines between the texts. */
 function drawOrnaments({ pdf, column }: Sheet, accent: string): void {
   pdf.markContent('Artifact', { type: 'Layout' });
   drawFrame(pdf, accent);
@@ -102,7 +101,6 @@ const head = {
   withLogo: { club: { y: 92, height: 22, largest: 14 }, heading: { y: 112, height: 40, largest: 30 } },
 } as const;
 
-/** Draws the student, the course and the completion. */
 async function drawCitation({ pdf, type, words }: Sheet, certificate: Printed): Promise<void> {
   const { studentName, courseTitle, clubName, lessonCount: lessons, hours, completedAt, timeZone } = certificate;
   const { accentColor, logo } = certificate;
@@ -120,10 +118,8 @@ async function drawCitation({ pdf, type, words }: Sheet, certificate: Printed): 
   await type.draw(words.extent(extent), { ...small, y: 364, style: 'regular', largest: 12 });
 }
 
-/** Draws the column with the day of issue, at the lower left. */
 const issue = { x: 84, width: 220 } as const;
 
-/** The day of issue. */
 async function drawIssue({ type, words, column }: Sheet, { issuedAt, timeZone, version }: Printed): Promise<void> {
   const box = { x: column(issue.x, issue.width), width: issue.width };
   await type.draw(words.day(issuedAt, timeZone), { ...box, y: 468, height: 20, style: 'regular', largest: 14 });
@@ -153,7 +149,7 @@ async function drawVerification({ pdf, type, words, column }: Sheet, url: string
 /** The light margin around the code, in modules. Scanners need this margin to find the code. */
 const quietZone = 4;
 
-/** Draws each sequence of dark modules as one path, so that the code is sharp at every size. */
+/** Each sequence of dark modules is one path, so that the code is sharp at every size. */
 function drawQrCode(
   pdf: PDFKit.PDFDocument,
   url: string,

@@ -17,19 +17,14 @@ interface PreviewDeps {
   publicUrl: string;
 }
 
-/**
- * The code of the sample has zeros, which no real code has. So the verification page for this code says that the certificate does not
- * exist.
- */
+/** No real code has zeros, so the verification page says that this certificate does not exist. */
 const code = '0'.repeat(12);
 const day = new Date('2026-03-02T12:00:00Z');
 
 /**
- * Draws a certificate with the club's name, time zone and look, and an example student and course from the catalogue. The function stores
- * nothing.
+ * Draws a certificate with the club's name, time zone and look, and an example student and course from the catalogue. Stores nothing.
  * @param tag BCP 47
- * @param personId the administrator or the program that asks for the preview. Each of them may have two waiting previews, so that other
- * certificates can still be printed
+ * @param personId the administrator or the program. Each may have two waiting previews, so that other certificates can still be printed
  * @returns the bytes of the PDF, and its language
  * @throws DomainError invalid_request (the language is not offered), not_found (no such club), busy
  */

@@ -124,7 +124,7 @@ export async function listCertificates(
   const tallied = { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked } as const;
   const { rows, total, next } = await listPage(db, filter, {
     ...certificatesWhere(condition),
-    // A single student has few certificates, so the query counts the rows and uses no tally.
+    // A student has few certificates, so they are counted without a tally.
     ...(filter.student_id === undefined && { total: () => countListed(db, tallied) }),
   });
   return { rows: rows.map(presentCertificate), total, next };
@@ -165,8 +165,7 @@ export async function verifyCertificate(
 }
 
 /**
- * @param typed the code in any spelling. The function runs the query even for a text that cannot be a code, so that every answer takes the
- * same time
+ * @param typed the code in any spelling. Even a text that cannot be a code runs the query, so that every answer takes the same time
  * @throws DomainError not_found. A mistyped and an unknown code get the same answer
  */
 export async function findCertificateByCode(db: Queries, typed: string): Promise<CertificateRow> {

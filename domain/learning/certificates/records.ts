@@ -1,4 +1,4 @@
-/** Converts certificates into the contract's form: for their club and student, and for a person who has the code. */
+/** Converts certificates into the contract's form, for their club and student, and for anyone who has the code. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { formatCode } from './code.policy.ts';
 import { presentPublicBranding, type Branding } from '../../branding/branding.ts';
@@ -7,13 +7,12 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { removedStudentName } from '../../../entities/identity/student.ts';
 import type { CertificateWarning } from '../../../entities/learning/values.ts';
 
-/** A certificate, with the data of its course that readers see. */
 export interface CertificateRow {
   id: Id;
   clubId: Id;
   code: string;
   studentId: Id;
-  /** The name of the student. Like the e-mail, it is null after the student is removed. */
+  /** Null after the student is removed, like the e-mail. */
   studentName: string | null;
   studentEmail: string | null;
   courseId: Id;
@@ -36,7 +35,6 @@ export interface CertificateRow {
   verifyUrl: string;
 }
 
-/** @returns the record of CERT-1. Optional fields without a value are absent */
 export function presentCertificate(certificate: CertificateRow): RecordOf<'Certificate'> {
   const { completedAt, revokedAt, revokedReason, hours, warnings } = certificate;
   return {

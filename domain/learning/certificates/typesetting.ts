@@ -1,7 +1,4 @@
-/**
- * Sets text on a printed certificate, in fonts that contain its letters, and in the largest size that fits into the box. Measures are in
- * points.
- */
+/** Sets text on a certificate, in fonts that have its letters and in the largest size that fits. Measures are in points. */
 import { directionOf } from '../../language/languages.ts';
 import { baseDirectionOf } from './letters/bidi.ts';
 import { embedFontsIn, hex, type EmbeddedFont } from './letters/embedding.ts';
@@ -20,13 +17,13 @@ export interface Box {
   largest: number;
   /** The colour of the text. If absent, the standard colour is used. */
   color?: string;
-  /** The role of the text in the document's structure: a heading or, by default, a paragraph. */
+  /** The role in the document's structure; by default a paragraph. */
   role?: 'H1' | 'P';
 }
 
 export interface Typesetter {
   /**
-   * Sets text in the middle of its box, in the largest size that fits. The text has several lines if one line is too short.
+   * Sets text in the middle of its box, in the largest size that fits, in several lines if needed.
    * @param written a text in logical order. Its first letter with a strong direction decides its writing direction. If the text has no such
    * letter, the language decides
    */
@@ -35,7 +32,7 @@ export interface Typesetter {
   finish(): void;
 }
 
-/** The smallest size that is readable on paper. */
+/** Smaller text is not readable on paper. */
 const smallest = 5;
 /**
  * A text shrinks at most to this share of its largest size, to fit into one line. A text that would need a smaller size is broken into two
@@ -45,7 +42,7 @@ const shrinks = 0.6;
 /** The distance by which the marks of letters may extend beyond the box. Marks that extend farther would cover other text. */
 const overshoot = 6;
 
-/** @param language a BCP 47 tag. It decides the forms of letters, and the direction of a text without letters */
+/** @param language a BCP 47 tag, for the forms of letters and the direction of a text without letters */
 export function createTypesetter(pdf: PDFKit.PDFDocument, language: string): Typesetter {
   const fonts = embedFontsIn(pdf);
   return {
@@ -85,7 +82,7 @@ function inOneParagraph(written: string): string {
     .trim();
 }
 
-/** @returns a size at which the lines fit into the box, or the smallest size */
+/** @returns a size at which the lines fit, or the smallest size */
 function fit(prepared: PreparedText, { width, height, largest }: Box): { size: number; lines: Line[] } {
   const whole = shapeLine(prepared, 0, prepared.text.length).width;
   const fitting = Math.min(largest, width / whole);
@@ -118,7 +115,7 @@ function drawGlyphs(
   at: { x: number; y: number; size: number },
 ): void {
   for (const glyph of glyphs) if (glyph.text === '') drawOutline(pdf, glyph, at);
-  // Flips the coordinates of the page, so that the text is upright.
+  // Turns the page's coordinates, so that the text is upright.
   pdf.save().transform(1, 0, 0, -1, 0, pdf.page.height);
   const textGlyphs = glyphs.filter(({ text }) => text !== '');
   const runs: PlacedGlyph[][] = [];
@@ -156,7 +153,6 @@ function drawOutline(
     .restore();
 }
 
-/** Draws glyphs of one font at one height. */
 function drawRun(
   pdf: PDFKit.PDFDocument,
   font: EmbeddedFont,

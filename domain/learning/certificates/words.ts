@@ -6,7 +6,7 @@ import { wordingIn } from '../../language/wording.ts';
 export interface CertificateWords {
   /** The BCP 47 tag of the language of these words. */
   language: string;
-  /** Returns the title for the properties of the document. @param code the code of the certificate, in groups of four characters */
+  /** The title in the properties of the document. @param code the code of the certificate, in groups of four characters */
   documentTitle(code: string): string;
   heading: string;
   /** The words above the student's name. */
@@ -19,11 +19,11 @@ export interface CertificateWords {
   day(at: Date, timeZone: string): string;
   /** The words below the day of issue. */
   dateOfIssue(version: number): string;
-  /** Returns the description of the QR code for screen readers. @param url the address of the certificate's verification page */
+  /** The description of the QR code for screen readers. @param url the address of the certificate's verification page */
   qrCode(url: string): string;
 }
 
-/** @param language the BCP 47 tag of the certificate's language @returns the words, in the offered language that is nearest to this tag */
+/** @param language the BCP 47 tag of the certificate's language @returns the words, in the nearest offered language */
 export function certificateWords(language: string): CertificateWords {
   const wording = wordingIn(languageOf(language));
   const { say, day } = wording;

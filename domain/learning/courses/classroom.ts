@@ -33,10 +33,9 @@ type CourseRow = RowOf<typeof courseColumns>;
 const lessonColumns = columns(Lesson, ['id', 'publicId', 'title', 'content', 'points'], 'lesson')
   .and(columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course'))
   .and<{
-    /** The time at which the student first completed the lesson. Null if the lesson is not completed now. */
+    /** The time of the first completion; null if the lesson is not completed now. */
     completedAt: Date | null;
   }>(sql`CASE WHEN progress.completed THEN progress.first_completed_at END AS "completedAt"`);
-/** A lesson that the student sees. */
 export type VisibleLesson = RowOf<typeof lessonColumns>;
 
 const outlineFor = (studentId: Id): Sql => sql`(
@@ -81,7 +80,7 @@ export async function openCourse(
   return { ...presentCourse(row), modules: row.modules };
 }
 
-/** Returns a course that the student sees, with the student's progress. */
+/** A course that the student sees, with the student's progress. */
 export type VisibleCourse = CourseRow;
 
 /** @returns undefined if the student does not see the course */
@@ -138,7 +137,7 @@ export async function lockVisibleLessonForShare(
 const noLesson = () => notFound('lesson');
 
 /**
- * @returns the lesson, with the files that its content names, in the order of the content
+ * @returns the lesson, with the files in its content, in their order
  * @throws DomainError not_found: the same answer for all lessons that the student cannot take
  */
 export async function openLesson(

@@ -23,11 +23,10 @@ import { awardPoints } from '../engagement/points.ts';
 export type RequireCompletable = (tx: Transaction, reader: Reader, lessonId: Id) => Promise<void>;
 
 /**
- * Completes a lesson. Only the student's first completion of the lesson records `lesson.completed` and awards the points. Every call also
- * checks whether the student has now completed the course ({@link judgeCourse}), even if the lesson was completed before. If an
- * administrator withdraws a lesson, a separate run makes this check for all students (DEC-153, `judging.ts`).
- * @throws DomainError not_found if the student does not see the lesson, and the errors of `requireCompletable`. If an error is thrown,
- * nothing is written
+ * Completes a lesson. Only the student's first completion records `lesson.completed` and awards the points. Every call also checks whether
+ * the student has now completed the course ({@link judgeCourse}). After an administrator withdraws a lesson, a separate run makes this
+ * check for all students (DEC-153, `judging.ts`).
+ * @throws DomainError not_found if the student does not see the lesson, and the errors of `requireCompletable`; then nothing is written
  */
 export async function completeLesson(
   { db, publicUrl }: Pick<AddressedDeps, 'db' | 'publicUrl'>,
@@ -54,9 +53,8 @@ export async function completeLesson(
 }
 
 /**
- * This is the only function that completes a course. If the student sees the course and has completed all its published lessons, it records
- * `course.completed` and issues the certificate. Both happen only once. The caller has locked the student, and has a shared lock on the
- * course.
+ * The only function that completes a course. If the student sees the course and has completed all its published lessons, it records
+ * `course.completed` and issues the certificate, both once. The caller has locked the student, and has a shared lock on the course.
  * @param about.priority the priority of the recorded facts; normal if absent
  * @returns the course with the student's progress; undefined if the student does not see the course
  */
@@ -76,7 +74,7 @@ export async function judgeCourse(
 }
 
 /**
- * Undoes the completion of a lesson. The first completions of the lesson and its course stay recorded.
+ * Undoes the completion of a lesson. The first completions of lesson and course stay recorded.
  * @throws DomainError not_found if the student does not see the lesson
  */
 export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publicId: string, now: Date): Promise<void> {
@@ -86,13 +84,12 @@ export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publi
     const undone = await tx.run(
       sql`UPDATE lesson_progress SET completed = false, updated_at = ${now} WHERE student_id = ${reader.id} AND lesson_id = ${lesson.id} AND completed`,
     );
-    // No fact records that a student undid a completion. But some runs of automations wait until a lesson is no longer completed, so this
-    // function wakes these runs.
+    // No fact records this, but some automation runs wait until a lesson is no longer completed. So they are woken.
     if (undone > 0) await wakeRunsOf(tx, reader.id, ['lesson.completed'], now);
   });
 }
 
-/** @returns the time of the first completion, and whether this completion is the first */
+/** @returns the time of the first completion, and whether this is the first */
 async function markCompleted(
   tx: Transaction,
   reader: Reader,

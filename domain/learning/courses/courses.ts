@@ -1,4 +1,4 @@
-/** The administrators' operations on a club's courses: creating, listing, reading, changing, ordering. */
+/** Lets administrators create, list, read, change and order a club's courses. */
 import { Course } from '../../../entities/learning/course.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
@@ -111,7 +111,7 @@ export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise
 /**
  * Locks the course's row until the transaction ends. So all changes of the course, its modules and its lessons run one after another. A
  * change also waits for every transaction that checks a completion, because that transaction holds a shared lock on the course.
- * @returns the course, which is read after the lock was taken
+ * @returns the course as read after the lock
  * @throws DomainError not_found
  */
 export async function lockCourse(
@@ -128,7 +128,7 @@ export async function lockCourse(
 
 /**
  * Changes the given fields.
- * @param input.hours the new number of hours. The value 0 removes the hours
+ * @param input.hours 0 removes the hours
  * @throws DomainError not_found (also if the cover does not exist), public_id_taken, media_archived, invalid_request (the cover is not an
  *   image)
  */

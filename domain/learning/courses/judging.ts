@@ -1,7 +1,4 @@
-/**
- * The run that completes a course for students who send no completion request. Such a student may have completed the course because a
- * lesson was withdrawn, or because the student's access was restored (DEC-153).
- */
+/** Completes a course for students who send no completion request, after a lesson was withdrawn or their access was restored (DEC-153). */
 import { bulk } from '../../../entities/facts/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -86,7 +83,7 @@ async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{
  * Checks the current state of one student, under the same locks as a completion. The course is not completed if a lesson was published
  * again, if the student's access has ended, or if the student was removed. Each student has a separate transaction, so that no other
  * transaction waits for a whole page.
- * @returns the time at which the student's access begins, if that time is in the future
+ * @returns when the student's access begins, if later than now
  */
 async function judgeStudent(
   { db, publicUrl }: JudgingDeps,
@@ -105,7 +102,7 @@ async function judgeStudent(
   });
 }
 
-/** @returns the time at which the student's next access to the course begins */
+/** @returns when the student's next access to the course begins */
 async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: Date): Promise<Date | undefined> {
   const row = await tx.one<{ begins: Date | null }>(sql`
     SELECT min(enrollment.starts_at) AS begins

@@ -1,4 +1,4 @@
-/** The administrators' operations on the lessons of a course. Each change locks the course. */
+/** Lets administrators create, read, change and remove the lessons of a course. Each change locks the course. */
 import { Lesson } from '../../../entities/learning/lesson.ts';
 import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -75,7 +75,7 @@ export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise
 }
 
 /**
- * Changes the given fields. The new content may name a deleted file if the earlier content named that file too.
+ * Changes the given fields. The content may name a deleted file only if the earlier content named it too.
  * @throws DomainError not_found (also if a file that the content names does not exist), media_archived, public_id_taken
  */
 export async function updateLesson(
@@ -114,7 +114,7 @@ export async function updateLesson(
 }
 
 /**
- * Removes a lesson, with its comments, from its course. The row and its `public_id` stay in the database, because events name them.
+ * Removes a lesson and its comments from its course. The row and its `public_id` stay, because events name them.
  * @throws DomainError not_found, in_use (an automation names the lesson)
  */
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
@@ -138,7 +138,7 @@ export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: I
   });
 }
 
-/** @returns the files that a lesson's content names @throws DomainError invalid_request (the content names too many files) */
+/** @returns the files in a lesson's content @throws DomainError invalid_request (the content names too many files) */
 function mentionedIn(content: string): Id[] {
   const ids = mediaIdsIn(content);
   if (ids.length > mostMentions)

@@ -1,4 +1,4 @@
-/** Counts a student's progress in a course, for the classroom, for completions and for administrators. */
+/** Counts a student's progress in a course. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { Course } from '../../../entities/learning/course.ts';
 import { CourseCompletion } from '../../../entities/learning/course-completion.ts';
@@ -13,7 +13,7 @@ import { findStudent } from '../../identity/students.ts';
 export interface Progress {
   lessonCount: number;
   completedLessonCount: number;
-  /** The time when the course was completed. It does not change if lessons are published later, or if the student undoes completions. */
+  /** Does not change if lessons are published later, or if the student undoes completions. */
   completedAt: Date | null;
 }
 
@@ -33,7 +33,7 @@ export const joinProgress = (studentId: Id): Sql => sql`
      WHERE lesson.course_id = course.id AND lesson.published_at IS NOT NULL) counted
   LEFT JOIN course_completions completion ON completion.course_id = course.id AND completion.student_id = ${studentId}`;
 
-/** Whether all published lessons of the course are completed; false for a course without a published lesson (EVT-15). */
+/** Whether all published lessons are completed; false without a published lesson (EVT-15). */
 export function isWhole({ lessonCount, completedLessonCount }: Omit<Progress, 'completedAt'>): boolean {
   return lessonCount > 0 && completedLessonCount === lessonCount;
 }
@@ -46,7 +46,7 @@ const courseProgress = columns(
 type ProgressRow = RowOf<typeof courseProgress> & { hasAccess: boolean };
 
 /**
- * @returns a page with a row for each course that the student can access or has begun, newest courses first
+ * @returns a page with the courses that the student can access or has begun, newest first
  * @throws DomainError not_found (no such student)
  */
 export async function listProgress(

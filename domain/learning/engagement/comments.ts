@@ -19,7 +19,7 @@ import { findLesson } from '../courses/lessons.ts';
 
 type ClassroomComment = RecordOf<'ClassroomComment'>;
 
-/** The comments of a removed student are deleted, so each comment has an author with an e-mail address. */
+/** The comments of a removed student are deleted, so each author has an e-mail address. */
 const commentColumns = columns(LessonComment, ['id', 'body', 'studentId', 'createdAt'], 'comment').and<
   Pick<Student, 'name' | 'avatarKey'> & { email: string }
 >(columns(Student, ['name', 'email', 'avatarKey'], 'student'));
@@ -97,8 +97,7 @@ function commentsOf(db: Queries, lessonId: Id, page: PageRequest): Promise<Page<
 }
 
 /**
- * Deletes a student's own comment. This is also allowed after access to the lesson has ended, because authors may always delete their
- * comments.
+ * Deletes a student's own comment, even after access to the lesson has ended.
  * @throws DomainError not_found
  */
 export async function deleteOwnComment({ db }: DatabaseDeps, reader: Reader, commentId: Id): Promise<void> {

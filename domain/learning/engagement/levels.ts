@@ -1,4 +1,4 @@
-/** The levels of a club: list, create, change, delete; and the level of a student. */
+/** Lists, creates, changes and deletes the levels of a club, and finds the level of a student. */
 import { Level } from '../../../entities/learning/level.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -17,7 +17,6 @@ type LevelRecord = RecordOf<'Level'>;
 export interface LevelRow {
   id: Id;
   name: string;
-  /** The points at which the level begins. */
   points: number;
   createdAt: Date;
 }
@@ -55,7 +54,7 @@ function rethrowPointsTaken(error: unknown): never {
 }
 
 /**
- * Creates a level. A student who already has enough points reaches the new level only with the next award.
+ * Creates a level. Students with enough points reach it only with their next award.
  * @throws DomainError points_taken
  */
 export async function createLevel(
@@ -110,8 +109,8 @@ export async function deleteLevel({ db }: DatabaseDeps, clubId: Id, levelId: Id,
 }
 
 /**
- * Returns the levels that a student's points reach for the first time, lowest level first. No transaction deletes or moves these levels
- * until this transaction ends.
+ * Returns the levels that a student's points reach for the first time, lowest first. They are not deleted or moved until this transaction
+ * ends.
  */
 export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, points: number): Promise<LevelRow[]> {
   return tx.rows<LevelRow>(sql`SELECT ${levelColumns} FROM levels level
@@ -120,10 +119,7 @@ export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, p
       ORDER BY level.points FOR SHARE OF level`);
 }
 
-/**
- * @returns `level` is the highest level that the student has reached and that needs at most `points`. `next` is the lowest level that needs
- * more than `points`
- */
+/** @returns `level`: the highest reached level that needs at most `points`. `next`: the lowest level that needs more */
 export async function levelsAround(
   db: Queries,
   clubId: Id,

@@ -31,7 +31,7 @@ export interface NewAward {
   /** A student gets at most one award for each cause. */
   cause: { kind: AwardKind; id: Id };
   note?: string | undefined;
-  /** The priority and the details of the facts that are recorded about reached levels. */
+  /** The options of the facts about reached levels. */
   options?: FactOptions;
 }
 
@@ -52,9 +52,9 @@ function presentAward(award: Award): RecordOf<'PointAward'> {
 }
 
 /**
- * Awards points to a student once per cause. If the student reaches levels by this award, the function records `student.level_reached` for
- * each of them, beginning with the lowest level. A student reaches a level only once, even if the student's points fall and rise again.
- * @returns the award that is recorded for the cause, which may come from an earlier call
+ * Awards points to a student once per cause, and records `student.level_reached` for each new level, the lowest first. A level is reached
+ * only once, even if the points fall and rise again.
+ * @returns the award of this cause, perhaps from an earlier call
  * @throws DomainError not_found (no such student)
  */
 export async function awardPoints(tx: Transaction, award: NewAward, now: Date): Promise<Award> {
@@ -85,7 +85,7 @@ export async function awardPoints(tx: Transaction, award: NewAward, now: Date): 
 }
 
 /**
- * Awards points by hand. The `id` comes from the administrator's client. Each `id` awards points only once.
+ * Awards points by hand, once for each `id` of the administrator's client.
  * @throws DomainError invalid_request (the points are 0), not_found (no such student)
  */
 export async function awardByHand(

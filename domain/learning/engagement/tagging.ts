@@ -22,7 +22,6 @@ export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Da
 }
 
 /**
- * Adds a tag inside a transaction.
  * @param options the priority and the details of the fact
  * @returns true if the student did not have the tag before
  */
@@ -36,13 +35,14 @@ export async function putTag(
   return (await putTagOnMany(tx, { ...tagging, studentIds: [studentId] }, now, options)).has(studentId);
 }
 
-/** A tag and many students, whose rows the transaction has locked. */
+/** A tag and many students, whom the transaction has locked. */
 export interface ManyTaggings extends Omit<Tagging, 'studentId'> {
   studentIds: readonly Id[];
 }
 
 /**
- * Adds a tag to many students, with one fact for each student who did not have it. The number of statements does not grow with the students.
+ * Adds a tag to many students, with one fact for each student who did not have it. The number of statements does not grow with the
+ * students.
  * @param options the priority and the details of the facts
  * @returns the students who did not have the tag before
  * @throws DomainError not_found (no such tag), before anything is written
@@ -69,7 +69,6 @@ export async function untagStudent({ db }: DatabaseDeps, tagging: Tagging, now: 
 }
 
 /**
- * Removes a tag inside a transaction.
  * @param options the priority and the details of the fact
  * @returns true if the student had the tag before
  */
@@ -100,7 +99,7 @@ export async function takeTagFromMany(
   return change(tx, taggings, { ...options, type: 'student.untagged' }, statement, now);
 }
 
-/** @param statement changes the tags of the students, and returns the students whose tags it changed */
+/** @param statement returns the students whose tags it has changed */
 async function change(
   tx: Transaction,
   { clubId, studentIds, tagId }: ManyTaggings,

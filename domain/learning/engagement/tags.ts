@@ -1,4 +1,4 @@
-/** The tags of a club: list, create, rename, delete. */
+/** Lists, creates, renames and deletes the tags of a club. */
 import { Tag } from '../../../entities/learning/tag.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -94,7 +94,10 @@ export async function updateTag(
   });
 }
 
-/** Deletes a tag that no student has and no automation names. Its row stays for the facts that name it. @throws DomainError not_found, in_use */
+/**
+ * Deletes a tag that no student has and no automation names. Its row stays for the facts that name it. @throws DomainError not_found,
+ * in_use
+ */
 export async function deleteTag({ db }: DatabaseDeps, clubId: Id, tagId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockTag(tx, clubId, tagId, 'update');

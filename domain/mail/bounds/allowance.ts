@@ -1,4 +1,4 @@
-/** The rate limit of a club's bulk mail: a token bucket for each club (CAMP-7). */
+/** Limits the rate of a club's bulk mail by a token bucket for each club (CAMP-7). */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';

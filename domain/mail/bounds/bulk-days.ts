@@ -1,4 +1,4 @@
-/** The daily limit of mails that a club's campaigns and automations send (CAMP-41). */
+/** Limits the mails that a club's campaigns and automations send in a day (CAMP-41). */
 import type { PlanName } from '../../../entities/billing/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -13,7 +13,7 @@ interface Sending {
   warmUps: WarmUps;
 }
 
-/** @returns the number of mails that the club may send today; null if there is no limit */
+/** @returns null if there is no limit */
 export async function limitOfDay(
   db: Queries,
   clubId: Id,
@@ -27,7 +27,7 @@ export async function limitOfDay(
 }
 
 /**
- * Reserves mails of the daily limit (UTC). If a worker dies before it returns the unsent mails, the reserved mails still count for the day.
+ * Reserves mails of the daily limit (UTC). If a worker dies before it returns unsent mails, they still count.
  * @returns the number of mails that may be sent, at most `mails`
  */
 export async function takeMailsOfDay(

@@ -1,27 +1,24 @@
-/**
- * The daily limits of mails that a club sends on its own initiative. A new club, or a club that pays nothing, may send only few of these
- * mails (DEC-65).
- */
+/** The daily limits of mails that a club sends on its own initiative. New clubs and clubs that pay nothing may send only few (DEC-65). */
 import type { PlanName } from '../../../entities/billing/values.ts';
 
 const day = 86_400_000;
 
-/** The maximum number of invitations per day (UTC) for each plan. Null means no limit. */
+/** Invitations per day (UTC); null means no limit. */
 const mailsOfPlan = { trial: 25, starter: null, professional: null, business: null } as const satisfies Record<
   PlanName,
   number | null
 >;
 
-/** The values of a club that decide its daily limit. */
 interface PacedClub {
   plan: PlanName;
   createdAt: Date;
 }
 
 /**
- * @param warmUp the limits of a club's first days, one limit for each day. A later day has no warm-up limit
+ * @param warmUp the limits of a club's first days; later days have none
  * @param date the first instant of the day (UTC)
- * @returns the number of mails that the club may send on that day; null if there is no limit */
+ * @returns null if there is no limit
+ */
 export function mailsOfDay({ plan, createdAt }: PacedClub, warmUp: readonly number[], date: Date): number | null {
   const bounds = [warmUp[ageInDays(createdAt, date)] ?? null, mailsOfPlan[plan]].filter((bound) => bound !== null);
   return bounds.length === 0 ? null : Math.min(...bounds);
@@ -35,9 +32,9 @@ export interface WarmUps {
 }
 
 /**
- * @param domainProvenAt the time of the sender domain's first proof; null for the platform's domain
+ * @param domainProvenAt the first proof of the sender domain; null for the platform's domain
  * @param date the first instant of the day (UTC)
- * @returns the number of mails of campaigns and automations that the club may send on that day; null if there is no limit (CAMP-41)
+ * @returns the mails of campaigns and automations that the club may send on that day; null without a limit (CAMP-41)
  */
 export function bulkMailsOfDay(
   club: PacedClub,
@@ -53,12 +50,12 @@ export function bulkMailsOfDay(
 
 const ageInDays = (since: Date, date: Date) => Math.max(0, Math.floor((date.getTime() - dayOf(since).getTime()) / day));
 
-/** @returns the first instant of the day (UTC) that is `later` days after the day of `at` */
+/** @returns the beginning (UTC) of the day that is `later` days after the day of `at` */
 export function dayOf(at: Date, later = 0): Date {
   return new Date((Math.floor(at.getTime() / day) + later) * day);
 }
 
-/** @returns the time at which the mail with this slot is sent. Slots are numbered from 1 and spread evenly over the day */
+/** @returns when the mail with this slot is sent. Slots count from 1 and spread evenly over the day */
 export function timeOfSlot(date: Date, slot: number, mails: number): Date {
   return new Date(date.getTime() + Math.floor(((slot - 1) / mails) * day));
 }

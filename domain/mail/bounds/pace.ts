@@ -14,7 +14,6 @@ import { dayOf, mailsOfDay, timeOfSlot } from './pace.policy.ts';
  */
 const daysAhead = 365;
 
-/** A claimed mail, with its club. */
 interface PacedMail extends Claim {
   clubId: Id;
   plan: PlanName;
@@ -26,8 +25,8 @@ interface PacedMail extends Claim {
  * Reserves a slot and records it in the mail's row in one transaction, so a retry reserves no second slot. If the mail must wait, the
  * function extends the validity of the mail's token by the length of the wait.
  * @param warmUp see `mailsOfDay`
- * @returns true if the mail may be sent now; false if the mail must wait. In the second case the function has released the mail's lease
- * @throws LeaseLost if another worker has claimed the mail; in this case nothing was written
+ * @returns true if the mail may be sent now; otherwise its lease is released
+ * @throws LeaseLost if another worker has claimed the mail; then nothing was written
  */
 export async function takeSlotOfDay(
   db: Database,

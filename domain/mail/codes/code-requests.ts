@@ -1,6 +1,6 @@
 /**
- * Ids of requests for a code (DEC-61). A request that causes no mail has an id that looks like every other id. The id itself proves that
- * this service issued it for this club and address. So the service stores no row for such a request.
+ * Ids of requests for a code (DEC-61). A request without a mail gets an id that looks like any other. The id itself proves that this
+ * service issued it for this club and address, so no row is stored.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';

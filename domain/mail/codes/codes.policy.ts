@@ -1,6 +1,6 @@
 /** The limits for guessing codes (DEC-61). The functions are pure. */
 
-/** The maximum number of tries of one request whose code was mailed. */
+/** A request with a mailed code allows this many tries. */
 export const codeTries = 5;
 
 /**

@@ -26,7 +26,7 @@ export interface TriedCode extends AccountAddress {
 /** A valid code. */
 export interface FoundCode {
   studentId: Id;
-  /** The id of the code's own request. It differs from `codeId` if the code belongs to another request. */
+  /** The code's own request. It differs from `codeId` if the code belongs to another request. */
   id: Id;
 }
 
@@ -107,7 +107,7 @@ async function countTry(
   return new Map(rows.map(({ key, tried }) => [key.toString('hex'), tried]));
 }
 
-/** @returns the student of the mailed request, if the request still has enough tries */
+/** @returns the student, if the mailed request still has enough tries */
 async function spendTry(
   tx: Transaction,
   { clubId, email, codeId }: TriedCode,
@@ -145,8 +145,8 @@ export const codeFailureKey = (clubId: Id, addressKey: Buffer) =>
   createHash('sha256').update(`${clubId.toLowerCase()}:`).update(addressKey).digest();
 
 /**
- * Returns the keys of the counts that a try increases. The account's key is first, and every process locks the counts in this order. The
- * keys for withheld requests start with the account's key, so that the deletion of the account's counts finds them too.
+ * Returns the keys of the counts that a try increases, the account's first. Every process locks them in this order. The keys for withheld
+ * requests start with the account's key, so that its deletion finds them.
  */
 function countKeys(vault: Vault, { clubId, email, network }: TriedCode, isUnmailed: boolean): Buffer[] {
   const account = codeFailureKey(clubId, addressKeyOf(vault, email));

@@ -1,4 +1,4 @@
-/** Single-use tokens and codes that are sent by mail and expire. A used, an expired and an unknown token get the same answer: 410. */
+/** Single-use tokens and codes that are mailed and expire. A used, an expired and an unknown token get the same answer: 410. */
 import { OneTimeToken } from '../../../entities/mail/one-time-token.ts';
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -35,13 +35,12 @@ const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 
 
 export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
-/** The error for every token that cannot be used (ACC-4). The error does not say why. */
+/** Every token that cannot be used gets this error, without a reason (ACC-4). */
 export const tokenGone = () => new RefusalToPerson('token_gone', 'refusal.token_gone');
 
 /**
- * Issues a token. The database does not store the token's text. The text is derived from the token's id, so any later mail can contain the
- * text.
- * @param passwordHash the hash of the unverified password; only for the purposes `…_sign_up_again`
+ * Issues a token. Its text is not stored, but derived from its id, so any later mail can contain it.
+ * @param passwordHash only for the purposes `…_sign_up_again`
  * @returns the token's id, from which {@link tokenText} derives the text
  */
 export async function issueToken(
@@ -96,19 +95,17 @@ export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id, keyId?: B
   return derived.toString('base64url');
 }
 
-/** The stored columns of a token. */
 export interface IssuedToken {
   id: Id;
-  /** The id of the key of the token. Null for a token of an old release, which had a single key. */
+  /** Null for a token of an old release, which had a single key. */
   keyId: Buffer | null;
-  /** The hash of the token. Null for a code. */
+  /** Null for a code. */
   tokenHash: Buffer | null;
 }
 
 /**
- * Returns the text of a token for a mail. Every attempt to send the mail gets the same text, even after a change of the master key. But if
- * the process no longer has the token's key, the function issues the token again under the current key. The text that an earlier attempt
- * mailed is then no longer valid.
+ * Returns the text of a token for a mail. Every attempt gets the same text, even after a change of the master key. If the process lacks the
+ * token's key, the token is issued again, and the earlier text becomes invalid.
  * @returns undefined if the token has been spent or withdrawn
  */
 export async function textToMail(
@@ -125,10 +122,7 @@ export async function textToMail(
   return renewed === 0 ? undefined : text;
 }
 
-/**
- * A code without a key id was issued when the service had a single key. Codes last ten minutes, so this case occurs only during the
- * upgrade.
- */
+/** A code without a key id comes from a release with a single key. Codes last ten minutes, so this occurs only during the upgrade. */
 const isOf = (vault: Vault, purpose: TokenPurpose, { id, tokenHash }: Omit<IssuedToken, 'keyId'>, key: Buffer) =>
   tokenHash === null ? key.equals(vault.keyId) : tokenHash.equals(sha256(tokenText(vault, purpose, id, key)));
 
@@ -140,8 +134,8 @@ export interface SpentToken {
 }
 
 /**
- * Spends a token. The token is deleted in the transaction that uses it.
- * @throws DomainError token_gone, for a token that is used, expired, unknown or issued for another purpose
+ * Spends a token: deletes it in the transaction that uses it.
+ * @throws DomainError token_gone if the token is used, expired, unknown or for another purpose
  */
 export async function spendToken(
   tx: Transaction,
@@ -158,7 +152,7 @@ export async function spendToken(
 }
 
 /**
- * Returns the student of a token without spending it, because the student must be locked before the token (ENG-6). @throws DomainError
+ * Returns the student of a token without spending it, because the student is locked before the token (ENG-6). @throws DomainError
  * token_gone, as `spendToken`
  */
 export async function ownerOfToken(
@@ -174,7 +168,7 @@ export async function ownerOfToken(
 }
 
 /**
- * Returns the invitation of a token without spending it, because the club must be locked before the token.
+ * Returns the invitation of a token without spending it, because the club is locked before the token.
  * @throws DomainError token_gone, as `spendToken`
  */
 export async function invitationOfToken(tx: Transaction, token: string, now: Date): Promise<Id> {
@@ -186,18 +180,14 @@ export async function invitationOfToken(tx: Transaction, token: string, now: Dat
   return owner.invitationId;
 }
 
-/** Deletes all tokens of a person. The service calls it after the person gets a new address or password, or is removed. */
+/** Deletes all tokens of a person, after a new address or password, or a removal. */
 export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Promise<void> {
   const [column, ownerId] = ownerColumn(owner);
   await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId}`);
 }
 
-/**
- * The time for which an expired token is kept, in milliseconds. The clocks of processes differ, and a mail with the token may still wait
- * for its last attempt.
- */
+/** In milliseconds. Expired tokens stay this long, because clocks differ and a mail may wait for its last attempt. */
 const expiredForMs = 86_400_000;
-/** The number of tokens in a batch. */
 const batchSize = 1_000;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Compiles an e-mail's content into HTML and plain text, once for all recipients. A slot marks each value that differs between recipients.
- * Slots replace the variables before the MJML compiler runs, because that compiler rearranges text in double braces.
+ * Compiles an e-mail's content into HTML and plain text, once for all recipients. Slots mark the values that differ between recipients.
+ * They replace the variables before the MJML compiler runs, because it rearranges text in double braces.
  */
 import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import { noBranding, type Branding } from '../../branding/branding.ts';
@@ -13,10 +13,10 @@ import { frameMjml, mjmlToHtml } from './frame.ts';
 import { parseMarkdown, type Inline, type Prose } from './markdown.ts';
 import { parseTemplate, type Variable } from './variables.policy.ts';
 
-/** A slot: a part of the e-mail that differs between the recipients' copies. */
+/** A part of the e-mail that differs between recipients. */
 export type Slot =
   | (Variable & { kind: 'variable' | 'url_variable' })
-  /** A link with the same target for all recipients, by its index in {@link CompiledEmail.links}. */
+  /** A link with one target for all recipients, by its index in {@link CompiledEmail.links}. */
   | { kind: 'link'; link: number }
   /** An image of the library, by its index in {@link CompiledEmail.images}. */
   | { kind: 'image'; image: number }
@@ -26,16 +26,16 @@ export type Slot =
 
 export type Piece = string | Slot;
 
-/** A compiled e-mail. The row of the frozen campaign or of the automation's published version stores it as JSON. */
+/** A compiled e-mail, stored as JSON in the campaign or the automation's version. */
 export interface CompiledEmail {
   subject: Piece[];
   html: Piece[];
   text: Piece[];
-  /** The writing direction of the language; absent in an e-mail of an old release, which is left to right. */
+  /** Absent in an e-mail of an old release, which is left to right. */
   direction?: Direction;
-  /** The target addresses of the links, without duplicates. */
+  /** The addresses, without duplicates. */
   links: string[];
-  /** The ids of the library images, without duplicates. */
+  /** The ids of library images, without duplicates. */
   images: string[];
 }
 
@@ -50,13 +50,10 @@ export interface Letterhead {
   branding?: Branding;
 }
 
-/** The widths of images in pixels, by their ids. An image without a known width is as wide as the column. */
+/** In pixels, by id. An image without a known width is as wide as the column. */
 export type ImageWidths = Readonly<Record<string, number>>;
 
-/**
- * The mark of a slot in an unfinished text: a number between two special characters. The service removes these two characters from authors'
- * texts, so they occur nowhere else.
- */
+/** The mark of a slot in an unfinished text: a number between two characters that are removed from authors' texts. */
 const slotStart = '\uE000';
 const slotEnd = '\uE001';
 const digit = 0xe100;
@@ -81,7 +78,7 @@ class Slots {
       .join('');
   }
 
-  /** @param url the text. It may already contain slots, because slots replace the variables of a text before its links are parsed */
+  /** @param url may already contain slots, because variables are replaced before links are parsed */
   link(url: string): string {
     const parts = this.pieces(this.template(url, 'url_variable'));
     const [address] = parts;
@@ -104,7 +101,7 @@ class Slots {
     return `${slotStart}${String.fromCharCode(digit + Math.floor(number / base), digit + (number % base))}${slotEnd}`;
   }
 
-  /** @returns a finished text, split into its slots and the texts between them */
+  /** @returns a finished text, split at its slots */
   pieces(text: string): Piece[] {
     const pieces: Piece[] = [];
     let from = 0;
@@ -187,7 +184,6 @@ function mjmlOf(
 interface Place {
   slots: Slots;
   widths: ImageWidths;
-  /** The direction of the document. */
   direction: Direction;
 }
 
@@ -217,7 +213,7 @@ function proseHtml(prose: readonly Prose[], slots: Slots, direction: Direction):
   return prose.map((block) => blockHtml(block, slots, dirAttribute(wordsOf([block]), direction))).join('');
 }
 
-/** The items of a list get no `dir` attribute of their own, so that the bullets and numbers are aligned. */
+/** Items get no `dir` attribute of their own, so that bullets and numbers stay aligned. */
 const itemHtml = (item: readonly Prose[], slots: Slots): string =>
   item.map((block) => blockHtml(block, slots, '')).join('');
 

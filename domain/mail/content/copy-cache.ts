@@ -1,6 +1,6 @@
 /**
- * A cache of rendered e-mail copies. Each copy is rendered once for all readers, and again only after the e-mail has changed. The cache is
- * needed because reads have no rate limit, and a page without sign-in also shows copies.
+ * A cache of rendered e-mail copies, because reads have no rate limit and a page without sign-in shows copies. A copy is rendered again
+ * only after the e-mail has changed.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -13,9 +13,9 @@ import { copiesInThread } from './email-work.ts';
  * time.
  */
 const cacheBytes = 20_000_000;
-/** The estimated memory of a copy, in addition to its HTML and text. */
+/** An estimate of a copy's memory beyond its HTML and text. */
 const entryBytes = 500;
-/** The lifetime of a cached copy, in seconds. The signed addresses of its images must be valid for longer. */
+/** In seconds. The signed addresses of the images must be valid for longer. */
 export const cachedSeconds = 600;
 
 interface CacheEntry {
@@ -24,8 +24,7 @@ interface CacheEntry {
 
 /**
  * @param make a function that renders the copies. Tests pass their own function
- * @returns a function that returns the copies of an e-mail for its recipients, from the cache or newly rendered. Callers must not change
- * these copies
+ * @returns a function that returns copies from the cache, or renders them. Callers must not change them
  */
 export function cacheCopies(make: typeof copiesInThread = copiesInThread): typeof copiesInThread {
   const cache = new LRUCache<string, CacheEntry, Parameters<typeof copiesInThread>>({

@@ -1,7 +1,4 @@
-/**
- * The content of an e-mail, as a designer writes it. Rows and responses contain the content in the contract's form, so its fields have the
- * contract's names.
- */
+/** The content of an e-mail, as a designer writes it. It is stored and returned in the contract's form, with the contract's names. */
 export interface EmailContent {
   subject: string;
   preheader?: string;
@@ -13,14 +10,14 @@ export const blockKinds = ['heading', 'text', 'image', 'button', 'divider'] as c
 
 export interface EmailBlock {
   kind: (typeof blockKinds)[number];
-  /** The text of the block. It is one line for a heading or a button, and Markdown for a text block. */
+  /** One line for a heading or a button, Markdown for a text block. */
   text?: string;
-  /** The level of a heading: 1 to 6, or 2 if absent. */
+  /** 1 to 6, or 2 if absent. */
   level?: number;
   /** The address that opens after a click on a button or an image. */
   url?: string;
   media_id?: string;
-  /** The description of an image, for readers who do not see it. */
+  /** The description for readers who do not see the image. */
   alt?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The worker thread of email-work.ts: it validates, compiles and renders e-mails. It runs in a thread of its own, because the content of
- * e-mails is not trusted.
+ * The worker thread of email-work.ts. It validates, compiles and renders e-mails apart from other work, because their content is not
+ * trusted.
  */
 import type { MailPictureProblem } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -10,37 +10,34 @@ import type { EmailContent } from './email-content.ts';
 import { eachProblem, firstOf, type ContentProblem, type FoundProblems } from './problems.ts';
 import { renderEmail, type RecipientCopy } from './render.ts';
 
-/** An e-mail to validate. */
 export interface EmailToJudge {
   content: Partial<EmailContent>;
   /** The JSON path of the content in the checked document. */
   path: string;
-  /** The ids of the library's ready images that the content uses as a `media_id`. */
+  /** The library's ready images that the content uses as a `media_id`. */
   images: readonly Id[];
-  /** Why an image has no version that e-mails can show, by the image's `media_id`. Absent if every image has such a version. */
+  /** Why e-mails cannot show an image, by `media_id`. Absent if they can show all. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
-/** The data from which the copies of an e-mail are rendered. The e-mail must have no problems. */
+/** The data of the copies to render. The e-mail must have no problems. */
 export interface CopiesToMake {
   content: EmailContent;
   letterhead: Letterhead;
-  /** The address of each image, by its id. */
   imageUrls: Readonly<Record<Id, string>>;
-  /** The width of each image in pixels, by its id; absent if it is unknown. */
+  /** In pixels, by image id; absent if unknown. */
   imageWidths?: ImageWidths;
-  /** The values of the variables, one set for each recipient. */
+  /** One set for each recipient. */
   recipients: readonly RecipientCopy['values'][];
   unsubscribeUrl: string;
-  /** The maximum number of bytes of a copy's HTML and text. If a copy is larger, the thread returns only its size. */
+  /** The thread returns only the size of a larger copy. */
   mostBytes: number;
 }
 
 export interface RenderedCopy {
   subject: string;
-  /** HTML and plain text; absent if the copy has too many bytes. */
+  /** Absent if the copy has too many bytes. */
   body?: { html: string; text: string };
-  /** The size of the HTML in bytes. */
   htmlBytes: number;
 }
 

@@ -15,7 +15,6 @@ import { eachProblem, firstOf, type ContentProblem, type FoundProblems } from '.
 
 /** The limits of a process's threads. */
 const emailThreadRules = {
-  /** The number of threads for all clubs together. */
   threads: 4,
   /** The limit of CPU time for one task. It is several times the time that the largest e-mail needs on a slow machine. */
   workMs: 10_000,
@@ -37,12 +36,9 @@ async function inThread(clubId: Id, order: EmailOrder): Promise<EmailResults | u
   return typeof result === 'string' ? undefined : result;
 }
 
-/**
- * E-mails with at most this many characters are validated in the main thread. This takes about 5 ms, which is less than the time to start a
- * task in a thread.
- */
+/** E-mails up to this many characters are validated in the main thread, in about 5 ms. Starting a task in a thread takes longer. */
 const judgedHere = 20_000;
-/** Caches the most recent results, because every read of a draft and every step before the sending needs the result again. */
+/** Every read of a draft and every step before the sending needs these results again. */
 const judgements = new LRUCache<string, FoundProblems<ContentProblem>[]>({ max: 1_000 });
 
 /**

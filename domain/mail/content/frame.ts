@@ -1,14 +1,14 @@
-/** Builds the MJML document around the blocks of a bulk mail, with fonts, colors and footer, and compiles this document. */
+/** Builds and compiles the MJML document around the blocks of a bulk mail, with fonts, colors and footer. */
 import type { Direction } from '../../language/bidi.policy.ts';
 
-/** Compiles MJML to HTML. The compiler is large, so it is loaded only when the first e-mail is compiled. */
+/** Compiles MJML to HTML. The compiler is large, so it is loaded for the first e-mail. */
 export async function mjmlToHtml(mjml: string): Promise<string> {
   const { default: mjml2html } = await import('mjml');
   // The document uses no web fonts, because the reader's mail program would fetch them from a third party.
   const { html, errors } = await mjml2html(mjml, { validationLevel: 'soft', fonts: {}, keepComments: true });
   if (errors.length > 0) throw new Error(`MJML reported ${errors.length} errors in the document of an e-mail`);
-  // The MJML compiler does not accept the style `text-align: start`. So this function writes the style into the compiled HTML. Outlook
-  // ignores this style, and uses the attribute `align` of the table cells.
+  // The MJML compiler does not accept `text-align: start`, so the compiled HTML gets it here. Outlook ignores this style, and uses the
+  // attribute `align` of the table cells.
   return html
     .replaceAll(/text-align:(?:left|right)/g, 'text-align:start')
     .replaceAll(/\n\s*\n+/g, '\n')

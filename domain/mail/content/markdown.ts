@@ -3,12 +3,8 @@
  */
 import MarkdownIt, { type Token } from 'markdown-it';
 
-/** The maximum nesting depth of lists. */
 const deepestLists = 10;
-/**
- * The nesting depth to which the parser reads. The parser omits deeper content. Each list counts as two levels (the list and its item), so
- * even the deepest allowed lists stay below this limit.
- */
+/** The parser omits deeper content. A list counts as two levels (list and item), so even the deepest allowed lists are read. */
 const maxNesting = 2 * deepestLists + 4;
 const markdown = new MarkdownIt('zero', { maxNesting }).enable([
   'list',
@@ -19,8 +15,7 @@ const markdown = new MarkdownIt('zero', { maxNesting }).enable([
   'image',
   'autolink',
 ]);
-// The parser must neither change nor refuse the addresses of links. An address may contain variables, and `contentProblems` validates the
-// addresses.
+// The parser must not change or refuse addresses. They may contain variables, and `contentProblems` validates them.
 markdown.validateLink = () => true;
 markdown.normalizeLink = (url) => url;
 markdown.normalizeLinkText = (text) => text;
@@ -36,14 +31,13 @@ export type Prose =
   | { kind: 'list'; start: number | null; items: Prose[][] };
 
 /**
- * @returns the structure of the Markdown. The parsing time grows linearly with the length of the text. An unsupported construct appears as
- * its source text.
+ * @returns the structure of the Markdown, in time that grows linearly with the text. An unsupported construct appears as its source text.
  */
 export function parseMarkdown(text: string): Prose[] {
   return proseOf(nested(markdown.parse(text, {})));
 }
 
-/** An opening token, with the tokens between it and its closing token. */
+/** An opening token, with the tokens up to its closing token. */
 interface Node {
   token: Token;
   children: Node[];
@@ -95,7 +89,7 @@ function inlineOf({ token, children }: Node): Inline {
   }
 }
 
-/** @returns whether lists are nested so deeply that the parser may have omitted content */
+/** @returns whether the parser may have omitted lists that are nested too deep */
 export function isTooDeep(prose: readonly Prose[], levelsLeft: number = deepestLists): boolean {
   return prose.some(
     (block) =>

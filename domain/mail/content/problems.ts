@@ -39,17 +39,13 @@ const fieldsOf: Readonly<
   divider: {},
 };
 
-/**
- * The maximum number of problems that a response describes. Further problems are only counted, because a response with all problems could
- * have many megabytes.
- */
+/** Further problems are only counted, because a response with all of them could have many megabytes. */
 const describedProblems = 100;
 
 /** The problems that are described, and the number of all problems. */
 export interface FoundProblems<Problem> {
   /** The first problems. */
   problems: Problem[];
-  /** The number of all problems. */
   count: number;
 }
 
@@ -64,11 +60,10 @@ export function firstOf<Problem>(all: Iterable<Problem>): FoundProblems<Problem>
   return { problems, count };
 }
 
-/** Data about the images that an e-mail names. */
+/** The known facts about the images of an e-mail. */
 interface KnownImages {
-  /** Returns whether the id belongs to a ready image in the club's library. */
   isImage: (mediaId: Id) => boolean;
-  /** Why an image has no version that e-mails can show, by the image's id; absent if no problem is known. */
+  /** Why e-mails cannot show an image, by id. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
@@ -144,7 +139,6 @@ function* fieldProblems(
   }
 }
 
-/** The messages for images that an e-mail cannot show. */
 const imageMessages: Readonly<Record<MailPictureProblem, string>> = {
   image_unreadable:
     'No picture for e-mails can be made of this image: it is damaged, has no size, or is an animated AVIF. Use a PNG, JPEG, GIF or WEBP.',
@@ -193,8 +187,8 @@ function readProse(text: string): ReadProse {
 }
 
 /**
- * Removes the fallbacks of variables, which may contain spaces. The Markdown parser must see each variable as one word, as it does in the
- * compiled text.
+ * Removes the fallbacks of variables, which may contain spaces. The Markdown parser must see each variable as one word, as in the compiled
+ * text.
  */
 const shortVariables = (text: string) =>
   parseTemplate(text)
@@ -217,7 +211,7 @@ const tooLong = (path: string, text: string, characters: number = contentRules.b
 const variableProblems = (path: string, text: string): ContentProblem[] =>
   parseTemplate(text).problems.map((problem) => ({ path, ...problem }));
 
-/** Yields the problems of a text that becomes a mail header. Such a text must have only one line. */
+/** A text that becomes a mail header must have only one line. */
 const lineProblems = (path: string, text: string): ContentProblem[] => [
   ...(/\p{Cc}/u.test(text) ? [{ path, code: 'line_break' as const, message: 'Only one line may stand here.' }] : []),
   ...tooLong(path, text, contentRules.lineCharacters),

@@ -6,13 +6,13 @@ import type { CompiledEmail, Piece, Slot } from './compile.ts';
 import { parseTemplate, type Variable, type VariableName } from './variables.policy.ts';
 
 export interface RecipientCopy {
-  /** The recipient's values. The author's fallback replaces a value that is absent or empty. */
+  /** The author's fallback replaces a value that is absent or empty. */
   values: Readonly<Partial<Record<VariableName, string>>>;
   /** Returns the address of a link by its index. */
   linkUrl: (link: number) => string;
   imageUrl: (image: number) => string;
   unsubscribeUrl: string;
-  /** The address of the tracking picture; absent if openings are not tracked. */
+  /** Absent if openings are not tracked. */
   pixelUrl?: string;
 }
 
@@ -39,7 +39,6 @@ export function renderLine(line: string, values: RecipientCopy['values'], wordin
     .join('');
 }
 
-/** The functions that escape values and addresses in one part of the e-mail. */
 interface Escaping {
   value: (text: string) => string;
   address: (url: string) => string;

@@ -28,10 +28,7 @@ export interface VariableProblem {
 
 const names = Object.keys(variables) as VariableName[];
 
-/**
- * The maximum number of problems of one text that are reported with a quotation of the text. Further problems are reported without a
- * quotation.
- */
+/** Further problems of a text are reported without a quotation. */
 const shownProblems = 100;
 
 /**
@@ -103,10 +100,7 @@ export function parseVariables<Name extends string>(
 
 const isBefore = (position: number, end: number) => position !== -1 && position < end;
 
-/**
- * @returns a function that searches for a mark, beginning at a position. Each call must pass a position that is not lower than the position
- * of the call before, so that no character is read twice
- */
+/** @returns a function that searches for a mark from a position on. Positions must not decrease, so that no character is read twice */
 function finder(text: string, mark: string): (from: number) => number {
   let position = 0;
   let isKnown = false;

@@ -52,7 +52,7 @@ async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, no
   });
 }
 
-/** The time limit for the queries of all records together. It is short, because a caller may wait for the result. */
+/** The time limit for all records together. It is short, because a caller may wait for the result. */
 const allRecordsMs = 10_000;
 
 /** @returns the state of each DNS record, by the kind of the record; undefined if a name server did not answer */

@@ -4,11 +4,10 @@ import type { DomainStatus } from '../../../entities/mail/values.ts';
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** The time between two checks of a domain. */
 const everyMs = day;
-/** The intervals of the first checks of an unproven domain. They are shorter, because the club is probably just publishing the records. */
+/** An unproven domain is checked more often at first, because the club is probably just publishing the records. */
 const atFirst = { everyMs: hour, forMs: 3 * day };
-/** The time until the next check, if no name server answered the last check. */
+/** The wait if no name server answered. */
 const unansweredMs = hour;
 /** A proven domain becomes unproven if no name server answers for this length of time. */
 const longestSilenceMs = 3 * day;
@@ -16,16 +15,15 @@ const longestSilenceMs = 3 * day;
 /** The stored results of a domain's checks. */
 export interface DomainStanding {
   status: DomainStatus;
-  /** The time at which the status last changed. */
   statusSince: Date;
-  /** The time at which the domain was first proven. The warm-up starts at this time. */
+  /** The warm-up starts at this time. */
   firstProvenAt: Date | null;
   /** The time at which the name servers last answered. */
   answeredAt: Date | null;
 }
 
 /**
- * @param answer `proven` if all records are correct; `unanswered` if no name server answered @returns the results after the check, and
+ * @param answer `proven`: all records are correct. `unanswered`: no name server answered @returns the results after the check, and
  * the time of the next check
  */
 export function afterCheck(

@@ -1,4 +1,4 @@
-/** Sets, reads and removes a club's own mail domain. A read also returns the DNS records that prove the domain (CAMP-40). */
+/** Sets, reads and removes a club's own mail domain, and lists the DNS records that prove it (CAMP-40). */
 import { generateKeyPair, randomBytes } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import { promisify } from 'node:util';
@@ -17,11 +17,11 @@ import { recordsOf, type DomainRecordKind, type DomainRecordState } from './reco
 /** The settings that apply to the mail domains of all clubs. */
 export interface MailDomainSettings {
   resolveText: ResolveText;
-  /** The platform's own e-mail address. A club cannot use the domain of this address as its own. */
+  /** A club cannot use the domain of this address as its own. */
   platformAddress: string;
   /** The daily limits of mails for a new club and for a new domain. */
   warmUps: WarmUps;
-  /** The name for `include:` in SPF records, which lists the platform's mail servers; absent if the platform has no such name. */
+  /** The name for `include:` in SPF records, which lists the platform's mail servers; absent if there is no such name. */
   spfInclude: string | undefined;
   /** A function that creates the key pair of a domain. Only tests set it. If it is absent, the service creates an RSA key pair. */
   makeKeys?: () => Promise<DomainKeys>;
@@ -88,13 +88,20 @@ export async function setMailDomain(
 ): Promise<Record> {
   const domain = domainName(input, mailDomains.platformAddress.split('@')[1]?.toLowerCase() ?? '');
   const isSet = await db.manager.existsBy(MailDomain, { clubId, domain });
-  const keys = isSet ? undefined : await (mailDomains.makeKeys ?? makeDomainKeys)();
+  const makeKeys = mailDomains.makeKeys ?? makeDomainKeys;
+  const newKeys = isSet ? undefined : await makeKeys();
   return db.transaction(async (tx) => {
     await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
-    const current = await tx.manager.findOneBy(MailDomain, { clubId });
-    if (keys !== undefined && current?.domain !== domain) {
+    const current = await tx.manager.findOne(MailDomain, {
+      select: { id: true, domain: true },
+      where: { clubId },
+      lock: { mode: 'for_no_key_update' },
+    });
+    if (current?.domain === domain) await tx.manager.update(MailDomain, { id: current.id }, { localPart });
+    else {
       await removeFrom(tx, clubId, now);
       const id = newId();
+      const keys = newKeys ?? (await makeKeys()); // the domain was removed after the first read
       await tx.manager.insert(MailDomain, {
         id,
         clubId,
@@ -107,12 +114,12 @@ export async function setMailDomain(
         looksAt: now,
       });
       await wake(tx, 'mailDomain', [{ id, clubId }], now);
-    } else await tx.manager.update(MailDomain, { clubId, domain }, { localPart });
+    }
     return readMailDomain({ db: tx, mailDomains }, clubId);
   });
 }
 
-/** Removes the club's domain. After that, the club's mails are sent from the platform's domain again. @throws DomainError not_found */
+/** Removes the club's domain. Its mails then come from the platform's domain again. @throws DomainError not_found */
 export async function removeMailDomain({ db }: Pick<VaultDeps, 'db'>, clubId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await removeFrom(tx, clubId, now))) throw notFound('mail domain');

@@ -10,9 +10,9 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 export interface From {
   address: string;
-  /** The key with which the service signs mails from the club's own domain; absent if the platform's mail server signs the mails. */
+  /** Signs mails from the club's own domain. Absent if the platform's mail server signs them. */
   signWith?: SigningKey;
-  /** The time of the first proof of the club's own domain; null for the platform's domain. */
+  /** Null for the platform's domain. */
   domainProvenAt: Date | null;
 }
 

@@ -6,7 +6,6 @@
 export type DomainRecordKind = 'dkim' | 'spf' | 'dmarc';
 export type DomainRecordState = 'ok' | 'missing' | 'wrong';
 
-/** The values from which the records of a domain are computed. */
 export interface SigningDomain {
   domain: string;
   /** The DKIM selector: the name of the key in the domain. */
@@ -22,7 +21,7 @@ export interface DomainRecord {
 }
 
 /**
- * @param spfInclude the name that lists the platform's mail servers; undefined if no SPF record is required
+ * @param spfInclude names the platform's mail servers; undefined if no SPF record is required
  * @returns the TXT records to publish
  */
 export function recordsOf(

@@ -4,12 +4,12 @@ import type { Id } from '../../../platform/core/ids.ts';
 export const mailEventKinds = ['delivered', 'bounced', 'soft_bounced', 'complained'] as const;
 
 export interface MailEvent {
-  /** `bounced` means that the mail was refused permanently; `soft_bounced` means that it was refused temporarily. */
+  /** `bounced`: refused permanently. `soft_bounced`: refused temporarily. */
   kind: (typeof mailEventKinds)[number];
   at: Date;
-  /** Our own id of the mail, from our tag or header. It has priority over the provider's id. */
+  /** The id in our tag or header. It has priority over the provider's id. */
   mailId: Id | undefined;
-  /** The provider's id of the mail, which the mail server returned when it accepted the mail. */
+  /** The id in the mail server's reply when it accepted the mail. */
   providerId: string | undefined;
 }
 
@@ -22,19 +22,16 @@ export const identifyingHeaders = (mailId: Id): Readonly<Record<string, string>>
   'X-Club-Mail-Id': mailId,
 });
 
-/** Matches the id of a mail, alone or before the `@` of a Message-ID. */
+/** The id of a mail, alone or before the `@` of a Message-ID. */
 const idPattern = /^\s*<?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:@[^<>\s]*>?)?\s*$/i;
 
-/** @returns the id in the first of these texts that contains an id */
+/** @returns the first id in these texts */
 export function mailIdIn(...texts: readonly (string | undefined)[]): Id | undefined {
   const mailId = texts.map((text) => idPattern.exec(text ?? '')?.[1]).find((id) => id !== undefined);
   return mailId?.toLowerCase();
 }
 
-/**
- * Matches the id at the end of a mail server's reply, and the words before this id. SES replies `250 Ok <id>`, and Postfix replies `250
- * 2.0.0 Ok: queued as <id>`.
- */
+/** The words before the id in a mail server's reply. SES replies `250 Ok <id>`, and Postfix replies `250 2.0.0 Ok: queued as <id>`. */
 const beforeId = /\b(?:ok|queued as|id=)/gi;
 const idAtEnd = /^[:\s]*(?:queued as\s+)?<?([\w.+-]{8,200})>?$/i;
 

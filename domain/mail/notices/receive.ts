@@ -1,7 +1,4 @@
-/**
- * Receives the notices of mail providers. The sender of a notice must know the operator's token. A notice from SNS must also have the
- * signature of SNS (CAMP-15).
- */
+/** Receives the notices of mail providers. Their sender must know the operator's token, and notices of SNS must be signed (CAMP-15). */
 import type { BodyOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Secret } from '../../../platform/core/secret.ts';
@@ -15,7 +12,7 @@ import { readSnsMessage, type SnsGuard } from './sns.ts';
 export interface MailNoticeDeps {
   /** The token in the address to which providers send notices; undefined if the operator has configured no token. */
   token: Secret | undefined;
-  /** The topic of SNS. Undefined if the operator has not configured a topic. */
+  /** Undefined if the operator has configured no topic. */
   sns: SnsGuard | undefined;
   /** Receives the outcome of each request, for the metrics. */
   onEvents: (events: RecordedEvents) => void;
@@ -37,7 +34,7 @@ function requireToken({ token }: MailNoticeDeps, received: string): void {
 }
 
 /**
- * Receives events in our own format. It checks the token before it reads the body.
+ * Receives events in our own format. The token is checked before the body is read.
  * @throws DomainError not_configured, not_found, malformed_request, invalid_request
  */
 export async function receiveMailEvents(
@@ -60,7 +57,7 @@ export async function receiveMailEvents(
 /**
  * Receives a message of SNS: a report of SES, or a request to confirm the subscription.
  * @throws DomainError not_configured, not_found, malformed_request, signature_invalid
- * @throws Error if SNS cannot be reached. In this case SNS sends the message again
+ * @throws Error if SNS cannot be reached; SNS then sends the message again
  */
 export async function receiveSesNotice(
   { db, mailNotices }: Receiving,

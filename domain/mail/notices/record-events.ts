@@ -43,16 +43,15 @@ const listOf: Partial<Record<MailEvent['kind'], TalliedList>> = {
   complained: 'mails_complained',
 };
 
-/** The numbers of events in one request. */
 export interface RecordedEvents {
-  /** The number of events of our mails, including repeated events. */
+  /** Includes repeated events. */
   matched: number;
-  /** The number of events of unknown mails, and of events that are older than 90 days. */
+  /** Events of unknown mails, and events older than 90 days. */
   ignored: number;
 }
 
 /**
- * Records events. Repeated events change nothing. The order of the events does not matter, because each kind keeps only its earliest time.
+ * Records events. Repeated events change nothing, and the order does not matter, because each kind keeps only its earliest time.
  * @param events the events, at most a few thousand
  */
 export async function recordEvents(db: Database, events: readonly MailEvent[], now: Date): Promise<RecordedEvents> {
@@ -99,7 +98,7 @@ async function recordRecent(tx: Transaction, events: readonly MailEvent[], now: 
   return matched.length;
 }
 
-/** Locks the mails in the order of their ids. A mail that was never handed over cannot have events. */
+/** Locks the mails by id. A mail that was never handed over cannot have events. */
 async function matchAndLock(tx: Transaction, events: readonly MailEvent[], now: Date): Promise<MatchedEvent[]> {
   const ids = events.flatMap(({ mailId }) => mailId ?? []);
   const providerIds = events.flatMap(({ providerId }) => providerId ?? []);
@@ -107,7 +106,7 @@ async function matchAndLock(tx: Transaction, events: readonly MailEvent[], now: 
     WHERE id IN (SELECT id FROM mails WHERE id = ANY(${ids}) UNION SELECT id FROM mails WHERE provider_id = ANY(${providerIds}))
       AND fence > 0 ORDER BY id FOR NO KEY UPDATE`);
   const byId = new Map(mails.map((mail) => [mail.id, mail]));
-  // A mail server may use the same id again after a while. So the event belongs to the latest mail with this id.
+  // A mail server may use an id again after a while, so the event belongs to the latest mail with it.
   const bySending = mails.toSorted((one, other) => (one.sentAt?.getTime() ?? 0) - (other.sentAt?.getTime() ?? 0));
   const byProviderId = new Map(bySending.map((mail) => [mail.providerId, mail]));
   return events.flatMap(({ kind, at, mailId, providerId }) => {
@@ -116,13 +115,12 @@ async function matchAndLock(tx: Transaction, events: readonly MailEvent[], now: 
   });
 }
 
-/** A mail that the events of a request change, with the new times. */
 interface ChangedMail {
   mail: MailColumns;
   times: Pick<MailColumns, (typeof columnOf)[MailEvent['kind']]>;
   /** The earliest event. */
   provenAt: Date;
-  /** The kinds of events that happened to this mail for the first time. */
+  /** The kinds that are new for this mail. */
   first: Set<MailEvent['kind']>;
 }
 
@@ -160,7 +158,7 @@ async function write(tx: Transaction, changed: readonly ChangedMail[]): Promise<
     WHERE mails.id = event.mail_id`);
 }
 
-/** @returns the addresses that had too many soft bounces since a mail was last delivered to them */
+/** @returns the addresses with too many soft bounces since the last delivery */
 async function insertSoftBounces(
   tx: Transaction,
   matched: readonly MatchedEvent[],

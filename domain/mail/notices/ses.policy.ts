@@ -8,7 +8,7 @@ const objectOf = (value: unknown): Json => (typeof value === 'object' && value !
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** Reads the event from a report of one type. Reports of types that are not listed here, such as sends and opens, are ignored. */
+/** Other types of reports, such as sends and opens, are ignored. */
 type Read = (report: Json) => { kind: MailEvent['kind']; at: unknown };
 const kinds: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
   ['Delivery', ({ delivery }) => ({ kind: 'delivered', at: objectOf(delivery)['timestamp'] })],

@@ -1,9 +1,8 @@
-/** Verifies messages of Amazon SNS. A message is accepted only if SNS has signed it and if it belongs to the operator's topic (CAMP-15). */
+/** Verifies messages of Amazon SNS: SNS must have signed them, and they must belong to the operator's topic (CAMP-15). */
 import { createVerify, X509Certificate } from 'node:crypto';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { noticeBounds, readJson } from '../../../platform/core/json.ts';
 
-/** The body of a request from SNS. */
 export interface SnsMessage {
   Type: 'Notification' | 'SubscriptionConfirmation' | 'UnsubscribeConfirmation';
   MessageId: string;
@@ -114,8 +113,8 @@ export function createSnsGuard(topicArn: string, getText: (url: string) => Promi
 }
 
 /**
- * Returns the text that SNS signs. It has one line for each name and one line for each value, in the order of `names`. The subject is
- * included only if the message has one.
+ * Returns the text that SNS signs: one line for each name and each value, in the order of `names`. The subject is left out if the message
+ * has none.
  */
 function signedText(message: SnsMessage): string {
   const names =

@@ -4,10 +4,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
-/**
- * After this number of soft bounces in a row, without a delivered mail between them, the service suppresses the address. It treats the
- * address as if it did not exist.
- */
+/** After this many soft bounces in a row, the address is suppressed as if it did not exist. */
 export const softBouncesBeforeSuppression = 5;
 
 interface ToSuppress {
@@ -17,10 +14,7 @@ interface ToSuppress {
   reason: Exclude<SuppressionReason, 'manual'>;
 }
 
-/**
- * Writes suppressions. If the address is already suppressed, a complaint replaces a bounce, and each of the two replaces a suppression by
- * hand.
- */
+/** Writes suppressions. A complaint replaces a bounce, and both replace a suppression by hand. */
 export async function suppress(tx: Transaction, addresses: readonly ToSuppress[], now: Date): Promise<void> {
   const strongest = new Map<string, ToSuppress & { addressKey: Buffer }>();
   for (const { clubId, addressKey, reason } of addresses) {
@@ -29,7 +23,7 @@ export async function suppress(tx: Transaction, addresses: readonly ToSuppress[]
     if (strongest.get(key)?.reason !== 'complaint') strongest.set(key, { clubId, addressKey, reason });
   }
   if (strongest.size === 0) return;
-  // All requests lock the rows in the same order, so two requests cannot cause a deadlock.
+  // All requests lock the rows in this order, so that two requests cannot deadlock.
   const rows = [...strongest].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
   await tx.run(sql`INSERT INTO mail_suppressions AS suppression (club_id, address_key, reason, created_at)
     SELECT given.*, ${now}::timestamptz FROM unnest(${rows.map(({ clubId }) => clubId)}::uuid[], ${rows.map(({ addressKey }) => addressKey)}::bytea[],

@@ -1,7 +1,7 @@
 /**
- * Hands a page of bulk mails to the mail server. It uses all connections in parallel and runs for some seconds. Each mail is claimed in its
- * own transaction immediately before the hand-over, and its result is recorded after the hand-over (CAMP-6). The caller passes functions
- * that claim, compose and record a mail.
+ * Hands a page of bulk mails to the mail server, over all connections in parallel, for some seconds. Each mail is claimed in its own
+ * transaction just before the hand-over, and its result is recorded afterwards (CAMP-6). The caller passes functions that claim, compose
+ * and record a mail.
  */
 import { gathered } from '../../../platform/core/gathered.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -12,19 +12,16 @@ import { provenAt } from '../evidence.ts';
 import { providerIdIn } from '../notices/mail-event.policy.ts';
 import { recordWithRetries } from './record-outcome.ts';
 
-/**
- * The lease of a claimed mail. It is longer than the SMTP client's limit for a message (60 s), so that a sender that still works never
- * loses its lease.
- */
+/** The lease is longer than the SMTP client's limit for a message (60 s), so that a working sender never loses it. */
 export const mailLeaseSeconds = 90;
 /**
- * After this time a page claims no more mails. So a worker that shuts down waits only for the mails that are already claimed, and the
- * activity ends within its time limit.
+ * After this time a page claims no more mails. So a worker that stops waits only for mails that are already claimed, and the activity ends
+ * within its time limit.
  */
 const pageLimitMs = 10_000;
 /**
- * After this many mails in a row that do not reach the mail server, sending pauses. Otherwise an outage would use up the attempts of
- * all mails.
+ * If this many mails in a row do not reach the mail server, sending pauses. Otherwise an outage would use up the attempts of all
+ * mails.
  */
 const unreachedBeforePause = 20;
 
@@ -38,10 +35,7 @@ export interface HandOverDeps {
   failpoint: (name: string) => Promise<void>;
 }
 
-/**
- * The result of a claim: the claimed mail, or `stopped` or `passed`. `stopped` means that sending must end. `passed` means that the mail is
- * skipped, or that another worker has claimed it.
- */
+/** `stopped`: sending must end. `passed`: the mail is skipped, or another worker has claimed it. */
 export type ClaimOf<Claimed> = Claimed | 'stopped' | 'passed';
 
 interface Page<Candidate, Claimed> {
@@ -50,7 +44,7 @@ interface Page<Candidate, Claimed> {
   claim: (candidates: readonly Candidate[]) => Promise<readonly ClaimOf<Claimed>[]>;
   compose: (claimed: Claimed) => HandedMessage;
   /**
-   * Records the outcome. If the record was already committed, a repeated call changes nothing.
+   * Records the outcome. A second call with a committed outcome changes nothing.
    * @returns whether the page may claim and send more mails
    */
   record: (claimed: Claimed, answer: HandOver) => Promise<boolean>;
@@ -100,16 +94,13 @@ export async function handOverPage<Candidate, Claimed extends object>(
     }
   };
   const lanes = Array.from({ length: Math.min(smtp.connections, queue.length) }, oneAfterAnother);
-  // Each lane sends one mail after another. The step waits for all lanes, so that the next step does not start while a lane still sends.
+  // Waits for all lanes, so that the next step does not start while a lane still sends.
   const ends = await Promise.allSettled(lanes);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   return { handedOver, isUnreached: unreached >= unreachedBeforePause };
 }
 
-/**
- * @returns the outcome. If `compose` failed, the outcome is `not_sent` with the error, so that the mail is released before the error is
- *   thrown
- */
+/** @returns `not_sent` with the error if `compose` failed, so that the mail is released before the error is thrown */
 async function handOver(
   smtp: HandOverDeps['smtp'],
   compose: () => HandedMessage,

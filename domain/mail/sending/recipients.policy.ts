@@ -1,20 +1,15 @@
 /**
- * Decides the outcome of a hand-over of bulk mail. A mail that may have arrived is never sent again automatically (CAMP-6). The functions
- * are pure.
+ * Decides the outcome of a hand-over. A bulk mail that may have arrived is never sent again automatically (CAMP-6). The functions are pure.
  */
 
 const minute = 60_000;
 /**
- * The waits after attempt 1, 2 …, in milliseconds, if the server refuses the mail temporarily or cannot be reached. After the last attempt
- * the mail
- * is `failed`.
+ * The waits after attempt 1, 2 …, in milliseconds, if the server refuses a mail for now or cannot be reached. After the last attempt the
+ * mail is `failed`.
  */
 const waitsMs = [minute, 5 * minute, 15 * minute, 60 * minute, 4 * 60 * minute] as const;
 
-/**
- * The error of a mail whose outcome is unknown. After the last byte of the mail was sent, the connection broke or the worker died. Such a
- * mail may have arrived.
- */
+/** The connection broke or the worker died after the last byte of the mail, so the mail may have arrived. */
 export const outcomeUnknown = 'outcome_unknown';
 
 export type Outcome =
@@ -22,7 +17,6 @@ export type Outcome =
   | { status: 'failed'; lastError: string }
   | { status: 'pending'; lastError: string; waitMs: number };
 
-/** The result of a hand-over: the mail server's answer, or the information that no answer came. */
 type Answer =
   | { kind: 'accepted' }
   | { kind: 'refused'; permanent: boolean; reply: string }

@@ -1,13 +1,13 @@
 /**
- * Records the outcome of a hand-over, even if Postgres is not available for a while. The record must not be lost, because only this process
- * knows the outcome.
+ * Records the outcome of a hand-over, even after an outage of Postgres. The record must not be lost, because only this process knows the
+ * outcome.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sqlStateOf } from '../../../platform/infra/postgres/errors.ts';
 
 /** The time limit for all tries together. */
 const recordLimitMs = 120_000;
-/** SQL states of errors for which a retry is useless: errors of data, constraints and syntax. */
+/** Errors of data, constraints and syntax (SQL states). A retry would not help. */
 const isOurFault = /^(22|23|42)/;
 
 /**

@@ -32,7 +32,7 @@ interface SenderInput {
 }
 
 /**
- * Replaces all settings of the sender. E-mails that were already compiled still contain the old postal address.
+ * Replaces all settings of the sender. E-mails that are already compiled keep the old postal address.
  * @throws DomainError invalid_request, for a name with a web address (DEC-64)
  */
 export async function setSender(

@@ -15,14 +15,14 @@ interface BoundsDeps {
   warmUps: WarmUps;
 }
 
-/** The limit that delays the mails, and the time at which the delay ends. */
+/** The limit that delays the mails, and the end of the delay. */
 interface Wait {
   waitingFor: 'rate' | 'day';
   until: Date;
 }
 
 /**
- * Reserves as many mails as the club may send now, and returns the reserved mails that were not handed over.
+ * Sends as many mails as the club may send now, and returns the unused part of the limits.
  * @param most the number of mails that wait
  * @param send hands over at most `granted` mails
  */

@@ -32,7 +32,7 @@ interface TokenOwner extends Unsubscription {
   clubName: string;
   /** The BCP 47 tag of the student's own language, or else of the club's language. */
   language: string;
-  /** The hash of the address. Null for a removed student, who gets no mail any more. */
+  /** Null for a removed student, who gets no mail any more. */
   addressKey: Buffer | null;
 }
 
@@ -90,7 +90,7 @@ async function preferencesOf(db: Queries, clubId: Id, addressKey: Buffer | null)
   return subscriptions ?? { campaigns: true, automations: true, digests: true };
 }
 
-/** Unsubscribes. From then on, the service sends only mails that a worker has already claimed. @throws DomainError not_found */
+/** Unsubscribes. Mails that a worker has already claimed are still sent. @throws DomainError not_found */
 export async function unsubscribe(
   deps: VaultDeps & Pick<AddressedDeps, 'publicUrl'>,
   clubId: Id,
@@ -104,7 +104,7 @@ export async function unsubscribe(
 }
 
 /**
- * Subscribes an address again. If the address is suppressed for a different reason, this suppression stays.
+ * Subscribes an address again. A suppression for another reason stays.
  * @throws DomainError not_found
  */
 export async function resubscribe(
@@ -121,7 +121,6 @@ export async function resubscribe(
   return readPreference(deps, clubId, token);
 }
 
-/** A student who is signed in. */
 interface Subscriber {
   id: Id;
   clubId: Id;
@@ -193,9 +192,8 @@ async function resubscribeTo(tx: Transaction, { clubId, addressKey, kind }: Subs
 }
 
 /**
- * Subscribes a student to the daily mail again, because the student now wants the daily mail about a space. The caller holds the lock of
- * the
- * student's row.
+ * Subscribes a student to the daily mail again, because the student now wants it for a space. The caller holds the lock of the student's
+ * row.
  */
 export async function resubscribeToDigests(tx: Transaction, { id, clubId }: Subscriber): Promise<void> {
   const student = await tx.one<{ addressKey: Buffer | null }>(

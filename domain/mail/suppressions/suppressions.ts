@@ -50,7 +50,7 @@ export async function listSuppressions(
   return { rows: rows.map(present), total, next };
 }
 
-/** The limit of suppressions in a club. It is about ten times the number of students in the largest plan. */
+/** About ten times the number of students in the largest plan. */
 export const suppressionsPerClub = 500_000;
 
 /**
@@ -92,7 +92,7 @@ export async function suppressAll(
 ): Promise<number> {
   // This lock makes transactions that suppress addresses by hand run one after another, so the count stays correct until the commit.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
-  // The rows are locked in the order of their keys, so two transactions that suppress the same addresses cannot cause a deadlock.
+  // The rows are locked by key, so that two transactions with the same addresses cannot deadlock.
   const written = await tx.one<{ added: number; rows: number }>(sql`
     WITH added AS (
       INSERT INTO mail_suppressions AS suppression (club_id, address_key, reason, created_at)
@@ -101,7 +101,7 @@ export async function suppressAll(
       RETURNING xmax = 0 AS is_new)
     SELECT count(*)::int AS added, (count(*) FILTER (WHERE is_new))::int AS rows FROM added`);
   if (!written) throw new Error(`The count of suppressions of club ${clubId} returned no row`);
-  // Only new rows can exceed the limit. A repeated suppression is always accepted.
+  // Only new rows can exceed the limit.
   if (written.rows > 0 && (await tx.manager.countBy(MailSuppression, { clubId })) > most)
     throw new DomainError(
       'suppression_limit_reached',
@@ -111,7 +111,7 @@ export async function suppressAll(
 }
 
 /**
- * Removes a suppression. If the owner of the address unsubscribed from some kinds of mail, the owner stays unsubscribed from these kinds.
+ * Removes a suppression. The kinds of mail that the address has unsubscribed from stay unsubscribed.
  * @throws DomainError not_found
  */
 export async function removeSuppression({ db }: Pick<VaultDeps, 'db'>, clubId: Id, id: string): Promise<void> {

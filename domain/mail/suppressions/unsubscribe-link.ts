@@ -5,9 +5,7 @@
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
-/**
- * The kinds of mail that a student can unsubscribe from. A token contains the index of its kind in this list, so the order must not change.
- */
+/** A token contains the index of its kind in this list, so the order must not change. */
 export const mailKinds = ['campaigns', 'automations', 'digests'] as const;
 export type MailKind = (typeof mailKinds)[number];
 

@@ -5,7 +5,6 @@ import { mailTemplates, type MailVariable, type Template } from './templates.ts'
 
 export interface OwnText {
   subject: string;
-  /** The paragraphs of the mail, separated by empty lines. */
   text: string;
   /** The label of the button; null if the mail uses the label of the catalogue. */
   action: string | null;

@@ -86,7 +86,7 @@ export async function setMailText(
   return readMailText(deps, name);
 }
 
-/** Restores the catalogue's text. If the club has no own text, nothing changes. @throws DomainError invalid_request */
+/** Restores the catalogue's text. @throws DomainError invalid_request */
 export async function resetMailText(deps: OwnTextDeps, name: MailTextName): Promise<RecordOf<'MailText'>> {
   const language = requireOffered(name.language);
   await deps.db.transaction((tx) =>

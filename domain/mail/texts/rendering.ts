@@ -13,7 +13,7 @@ import { mailTemplates, type MailVariable, type Template } from './templates.ts'
 export interface MailContext {
   /** The recipient's name; empty if the account is not confirmed. */
   name: string;
-  /** The name of the club that the mail is about; empty if the mail is about the person's own account. */
+  /** Empty if the mail is about the person's own account. */
   clubName: string;
   /** The address of the page that the mail links to, with its token. */
   link: string;
@@ -113,8 +113,7 @@ export function standardText(template: MailTemplate, wording: Wording): OwnText 
 }
 
 /**
- * Removes direction isolates. In an Arabic text, each variable is isolated, because variables have Latin names. When values replace the
- * variables later, each value gets its own isolate.
+ * Removes direction isolates. An Arabic text isolates its variables, because they have Latin names. The values get isolates of their own.
  */
 const withoutIsolates = (text: string) => text.replaceAll(/[\u2068\u2069]/g, '');
 
@@ -156,7 +155,7 @@ function wordsOfClub(template: MailTemplate, own: OwnText, context: MailContext,
     parseVariables(text, variablesOf(template), (name) => fallbackOf(name, wording)).parts.map((part) =>
       fillPart(part, values, wording),
     );
-  // A paragraph that consists of a single variable is omitted if the variable has no value.
+  // A paragraph with a single variable is left out if the variable has no value.
   const paragraphs = own.text
     .split(/\n{2,}/)
     .map(partsOf)

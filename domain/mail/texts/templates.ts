@@ -22,15 +22,13 @@ export type MailVariable =
 export interface Template {
   /** The purpose of the token in the mail; absent if the mail has no token. */
   purpose?: TokenPurpose;
-  /** How urgent the mail is. Most of these mails are urgent, because a person waits for them. */
+  /** Most of these mails are urgent, because a person waits for them. */
   priority: Priority;
   /** The variables of the text, in addition to the link or code, the name and the club. */
   variables?: readonly MailVariable[];
   /** Whether the catalogue's text ends with the reason of a cancellation, if the mail has such a reason. */
   withReason?: true;
-  /**
-   * Whether the club sends the mail on its own initiative, perhaps to people who do not know the club. A daily limit then applies (DEC-65).
-   */
+  /** The club sends the mail on its own initiative, perhaps to strangers, so a daily limit applies (DEC-65). */
   paced?: true;
   /** Whether the mail is sent to the student's former address. The request for the mail contains this address. */
   toFormerAddress?: true;
@@ -39,10 +37,7 @@ export interface Template {
    * example, each review needs a submission of the student, and LIM-10 limits bookings.
    */
   uncapped?: true;
-  /**
-   * The path of the linked page in the classroom or the dashboard. The token replaces `{token}`, and the id of the row that the mail is
-   * about replaces `{id}`.
-   */
+  /** The path of the linked page. The token replaces `{token}`, and the id of the mail's row replaces `{id}`. */
   path: string;
   /** The site to which the linked page belongs. */
   site: 'classroom' | 'dashboard';

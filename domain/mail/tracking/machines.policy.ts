@@ -1,6 +1,6 @@
 /** Recognizes visits of machines to the addresses in a mail. Such visits do not show that the recipient read the mail (CAMP-13). */
 
-/** The parts of a request for a picture or a link that are checked. The service stores no part of the request. */
+/** The parts of a request for a picture or a link that are checked, and never stored. */
 export interface Visit {
   method: string;
   /** @returns the value of a header; empty if the header is absent */
@@ -15,8 +15,8 @@ const machineNames =
   /bot\b|bots\/|crawl|spider|preview|prefetch|scan|monitor|headless|proofpoint|mimecast|barracuda|safelinks|trendmicro|symantec|bitdefender|sophos|facebookexternalhit|slurp|microsoft office|ms-office|existence discovery|python|curl|wget|libwww|java\/|go-http-client|okhttp|axios|node-fetch|undici|ruby|perl|php|http-client|httpclient/i;
 
 /**
- * The user agent of Apple's privacy proxy, which loads the pictures of every mail. The proxies of Gmail and Yahoo are not listed, because
- * they load a picture only when its mail is opened.
+ * Apple's privacy proxy loads the pictures of every mail. The proxies of Gmail and Yahoo load a picture only when its mail is opened, so
+ * they are not listed.
  */
 const proxyNames = /^Mozilla\/5\.0$/;
 

@@ -15,10 +15,7 @@ import { judgeClick, type KnownClick } from './clicks.policy.ts';
 import { isMachine, type Visit } from './machines.policy.ts';
 import { readLinkToken, readOpeningToken, type FollowedLink } from './tokens.ts';
 
-/**
- * The conditions under which a visit is recorded: the mail was handed over, its recipient is still a student, and the club tracks such
- * visits.
- */
+/** A visit is recorded if the mail was handed over, its recipient is still a student, and the club tracks such visits. */
 const isRecorded = (mailId: Id, trackings: readonly string[], now: Date) => sql`mails.id = ${mailId} AND mails.fence > 0
   AND mails.student_email <> '' AND (mails.sent_at IS NULL OR mails.sent_at > ${new Date(now.getTime() - eventRetentionMs)})
   AND EXISTS (SELECT FROM mail_senders sender WHERE sender.club_id = mails.club_id AND sender.tracking = ANY(${trackings}))`;

@@ -1,7 +1,7 @@
 /** The hourly limit of mails that a club sends to one address with one template (DEC-141). The function is pure. */
 
 export const requestRules = {
-  /** The maximum number of such mails in an hour. It protects a mailbox against many requested mails, no matter who requests them. */
+  /** Protects a mailbox against many requested mails, no matter who requests them. */
   mailsAnHour: 5,
   hourMs: 3_600_000,
   /**
@@ -12,7 +12,7 @@ export const requestRules = {
 } as const;
 
 /**
- * @param newestFirst the times at which the mails of the last hour were sent or are planned, newest first
+ * @param newestFirst the sent and planned mails of the last hour
  * @returns the time until which the next mail is withheld; undefined if it may be sent now
  */
 export function withheldUntil(newestFirst: readonly Date[], now: Date): Date | undefined {

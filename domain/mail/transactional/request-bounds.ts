@@ -1,7 +1,4 @@
-/**
- * Counts the mails that a club sends to an address. A separate count is kept of the requests for addresses that get no mail (DEC-141). The
- * counts of each club are separate.
- */
+/** Counts the mails that a club sends to an address, and separately the requests for addresses that get no mail (DEC-141). */
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -9,7 +6,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { requestRules, withheldUntil } from './request-bounds.policy.ts';
 import { mailTemplates } from '../texts/templates.ts';
 
-/** Identifies the mails that are counted together: the mails of one club, or the mails about administrators' accounts. */
+/** The mails of one club are counted together, and so are the mails about administrators' accounts. */
 interface CountedMails {
   clubId: Id | null;
   template: MailTemplate;
@@ -19,8 +16,7 @@ interface CountedMails {
  * Counts the mails that were sent, and the pending mails. A pending mail counts at its planned time. Failed and canceled mails do not
  * count. If the token of a pending mail no longer exists, the mail counts only while a worker is sending it.
  * @param addressKeys the keys of any number of addresses
- * @returns the time until which the next mail to an address is withheld, by the address's key in hexadecimal. An address that is not in
- * this map may get a mail now
+ * @returns until when the next mail to an address is withheld, by the address's key in hexadecimal. A missing address may get a mail now
  */
 export async function withheldAddresses(
   db: Queries,

@@ -33,21 +33,19 @@ export interface MailRequest {
    * mail is sent, it goes to the current address of the account. Only a template for a former address is sent to the address here.
    */
   email: string;
-  /** The webhook endpoint that the mail is about. */
   endpointId?: Id;
-  /** The review that the mail is about. One mail is sent for each review. */
+  /** One mail is sent for each review. */
   reviewId?: Id;
-  /** The mentorship session that the mail is about. For each start time of the session, each template is mailed only once. */
+  /** Each template is mailed once for each start time of the session. */
   session?: { id: Id; sequence: number; former?: FormerTime };
   /** The priority of the mail; if absent, the priority of the template is used. */
   priority?: Priority;
 }
 
-/** The result of a request for a mail. */
 interface Requested {
   /** The id of the token in the mail; null if the mail has no token, or if no mail is sent. */
   tokenId: Id | null;
-  /** The time until which the mail is withheld; null if it is sent now. */
+  /** Null if the mail is sent now. */
   withheldUntil: Date | null;
 }
 
@@ -100,8 +98,8 @@ async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailReq
 }
 
 /**
- * Invites many students of a club, as bulk mail. The number of statements does not grow with the number of students, because other
- * transactions of the club wait for the caller's locks.
+ * Invites many students of a club, as bulk mail. The number of statements does not grow with the students, because other transactions wait
+ * for the caller's locks.
  * @param students the students with their case-folded addresses, without duplicates
  */
 export async function requestInvitations(

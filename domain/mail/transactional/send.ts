@@ -25,7 +25,7 @@ import { mailTemplates, type Template } from '../texts/templates.ts';
 
 export interface OutgoingMail extends RenderedMail {
   to: string;
-  /** Identifies the message. Every attempt uses the same key, so that mailbox providers show a repeated mail only once. */
+  /** Every attempt uses this key, so that mailbox providers show a repeated mail only once. */
   messageKey: Id;
   /** The club's address for replies; absent if the club has no such address. */
   replyTo?: string;
@@ -33,14 +33,14 @@ export interface OutgoingMail extends RenderedMail {
   calendar?: CalendarEvent;
 }
 
-/** Sends a mail. It resolves when the server has accepted the message, and rejects with an error that names the reply code. */
+/** Resolves when the server has accepted the message, and rejects with an error that names the reply code. */
 export type SendMail = (mail: OutgoingMail) => Promise<void>;
 
 export interface MailDeps {
   db: Database;
   vault: Vault;
   sendMail: SendMail;
-  /** For each kind of mail, the context's function that reads the rows that a mail is about. */
+  /** The function of a context that reads the rows of each kind of mail. */
   kinds: Readonly<Record<MailTemplate, MailKind>>;
   links: {
     classroomUrl: string;
@@ -48,7 +48,7 @@ export interface MailDeps {
     /** The API's public address, without a slash at the end. */
     publicUrl: string;
   };
-  /** The limits of mails that a club sends on its own initiative, for the club's first day, second day and so on (DEC-65). */
+  /** The limits of a club's own mails for its first day, second day and so on (DEC-65). */
   warmUp: readonly number[];
   /** Receives the outcome of each attempt, for metrics and log. */
   onOutcome: (outcome: MailOutcome, error?: unknown) => void;
@@ -66,10 +66,7 @@ interface ClaimedMail extends Claim, MailRow {
   tokenHash: Buffer | null;
   email: string | null;
   sealedAddress: Buffer | null;
-  /**
-   * The name of a confirmed account. The name of another account is null, because a stranger may have signed up with the address and
-   * chosen the name.
-   */
+  /** Null for an unconfirmed account, because a stranger may have chosen the name. */
   name: string | null;
   /** The language that the person chose; null if the person chose none. */
   language: string | null;
@@ -81,10 +78,7 @@ interface ClaimedMail extends Claim, MailRow {
   placedOn: string | null;
 }
 
-/**
- * The lease of a claimed mail, in milliseconds. It is longer than the SMTP client's own time limit, so that a sender that still works never
- * loses its lease.
- */
+/** Longer than the SMTP client's own time limit, so that a working sender never loses its lease. */
 const lease = defineLease(TransactionalMail, { open: { status: 'pending' }, due: 'nextAttemptAt', seconds: 60 });
 
 /** @param now Unix milliseconds */
@@ -161,7 +155,7 @@ async function hasSlot(deps: MailDeps, claimed: ClaimedMail, now: number): Promi
   return takeSlotOfDay(deps.db, { ...claimed, clubId, clubCreatedAt, plan }, deps.warmUp, new Date(now));
 }
 
-/** @returns the text of the mail's token; undefined if the mail has no token, or if the token no longer exists */
+/** @returns undefined if the mail has no token, or if it no longer exists */
 async function tokenOf({ db, vault }: MailDeps, claimed: ClaimedMail): Promise<string | undefined> {
   const { purpose }: Template = mailTemplates[claimed.template];
   const { tokenId: id, tokenKeyId: keyId, tokenHash } = claimed;
@@ -176,7 +170,6 @@ interface Style {
   own: OwnText | undefined;
 }
 
-/** The texts and addresses of which a mail consists. */
 interface MailParts extends Style {
   to: string;
   claimed: ClaimedMail;

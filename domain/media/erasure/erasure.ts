@@ -1,8 +1,7 @@
 /**
- * Removes files and erases them from the bucket. The row keeps the key of the object until the bucket confirms the erasure. The signed
- * address of an upload may stay valid after the file is removed. While the address is valid, the bytes of the upload still count for the
- * club's storage. The object is erased again some minutes after the address expires, and then several more times, until no upload can
- * arrive any more (MED-29).
+ * Removes files and erases them from the bucket. The row keeps the key of the object until the bucket confirms the erasure. After a
+ * removal, the signed upload address may stay valid, and the bytes that may arrive still count for the club's storage. The object is erased
+ * again some minutes after the address expires, and then at growing intervals, until no upload can arrive any more (MED-29).
  */
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -16,10 +15,7 @@ import { mediaRules } from '../media.policy.ts';
 import type { LibraryDeps, MediaDeps } from '../media.ts';
 import { endUses } from '../uses/uses.ts';
 
-/**
- * The limits of one round of erasures: the number of files, and the time after which the round starts no further file. The step has a time
- * limit of one minute, and a file takes at most 40 s.
- */
+/** The step has a time limit of one minute, and a file takes at most 40 s. */
 const filesPerRound = 200;
 const roundMs = 10_000;
 /** The time until the next try, if the bucket did not answer. */
@@ -37,7 +33,7 @@ const removal = (
   erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
 interface RemovalOptions {
-  /** Whether the removal also ends the uses of the file. The uses by an automation that is published or has runs never end in this way. */
+  /** Whether the removal also ends the uses of the file. Uses by an automation that is published or has runs never end in this way. */
   force?: boolean;
 }
 
@@ -57,8 +53,8 @@ export async function removeMedia(
 }
 
 /**
- * Removes a file like `removeMedia`, but in the caller's transaction. That transaction then holds the lock of the file's row and the lock
- * of the club's row until it ends. After the commit, the caller calls `eraseAtOnce`.
+ * Removes a file like `removeMedia`, in the caller's transaction, which then holds the locks of the file's and the club's row. After the
+ * commit, the caller calls `eraseImmediately`.
  * @throws DomainError not_found, in_use (the message names records that use the file)
  */
 export async function removeMediaIn(
@@ -84,16 +80,17 @@ export async function eraseImmediately(deps: MediaDeps, mediaId: Id, now: Date):
   await eraseFile(deps, mediaId, now).catch(() => undefined);
 }
 
-/** Marks the row as removed, and the file as due for erasure. The caller holds the row's lock, and calls `eraseAtOnce` after the commit. */
+/**
+ * Marks the row as removed, and the file as due for erasure. The caller holds the row's lock, and calls `eraseImmediately` after the
+ * commit.
+ */
 export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promise<void> {
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
 }
 
 /**
- * Returns the time at which an unused file is removed. Unused files are images that no question shows, and files that belong to no attempt
- * or post.
- * @returns the time; null for files of the library and for avatars, which are not removed for this reason. A file that is used before the
- * returned time is not removed either
+ * Returns when an unused file is removed: an image that no question shows, or a file that belongs to no attempt or post.
+ * @returns null for files of the library and avatars. A file that is used before this time stays
  */
 export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
   const { unusedImageMs, unsentFileMs } = mediaRules;
@@ -113,7 +110,7 @@ export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now:
 }
 
 /**
- * Removes files of students. The removal is final: maintenance erases the files from the bucket.
+ * Removes files of students. Upkeep then erases them from the bucket.
  * @param which selects the ids of the files
  */
 export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promise<void> {
@@ -123,14 +120,13 @@ export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promi
 const unfinished = sql`status IN ('uploading', 'processing')`;
 
 export interface ErasureCounts {
-  /** The number of files that the bucket has erased. */
   erased: number;
   /** The number of files that the bucket has not erased. These files are due again some minutes later. */
   refused: number;
 }
 
 /**
- * Runs one round, which erases files that are due. Repeated and parallel rounds are harmless, because an erased file can be erased again.
+ * Erases the files that are due, in one round. Repeated and parallel rounds do no harm.
  * @returns the counts, and whether another round may be due immediately
  */
 export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCounts & { more: boolean }> {
@@ -165,7 +161,7 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
 export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const { db, storage } = deps;
   await settleAtDeadline(deps, mediaId, now);
-  // A ready file that is due but was not removed before is a file without a use. So it is removed now.
+  // A ready file that is due was not removed before, so it is unused and is removed now.
   await db.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );

@@ -1,6 +1,6 @@
 /**
- * Videos that expire. A recording expires if the club's plan does not host videos. If a plan loses this feature, every video of the club
- * expires (MED-10). The run `media-expiry/<id>` warns the club's administrators, and later removes the file.
+ * Removes videos that expire. A recording expires if the club's plan does not host videos. If a plan loses this feature, all videos of the
+ * club expire (MED-10). The run `media-expiry/<id>` warns the administrators, and later removes the file.
  */
 import { In } from 'typeorm';
 import { ClubFeatureChange } from '../../../entities/billing/club-feature-change.ts';
@@ -17,7 +17,7 @@ import { eraseImmediately, removeMediaIn } from './erasure.ts';
 import { expiryRules } from '../media.policy.ts';
 import type { LibraryDeps } from '../media.ts';
 
-/** The time when a file expires, and the time of the next step of the file's run. Both are null if the file does not expire. */
+/** Both are null if the file does not expire. */
 type Expiry = Pick<Media, 'expiresAt' | 'expiryLooksAt'>;
 export const neverExpires: Expiry = { expiresAt: null, expiryLooksAt: null };
 
@@ -45,9 +45,7 @@ const expiryFrom = (start: Date): { expiresAt: Date; expiryLooksAt: Date } => {
   return { expiresAt: new Date(expires), expiryLooksAt: new Date(expires - expiryRules.warningMs) };
 };
 
-/** The maximum number of files that one transaction changes. */
 const filesPerTransaction = 500;
-/** The maximum number of clubs in one round. */
 const clubsPerRound = 20;
 
 /**
@@ -81,8 +79,7 @@ async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<numbe
   const ids = files.map(({ id }) => id);
   await tx.manager.update(Media, { id: In(ids) }, { expiresAt, expiryLooksAt, expiryWarnedAt: null, updatedAt: now });
   if (files.length > 0) await wake(tx, 'mediaExpiry', files, now);
-  // Deletes the row of the change only if the change has been applied to every file. After this function selected the files, the plan may
-  // have changed again, and files may have been added.
+  // Deletes the row of the change only if it was applied to every file. The plan may have changed again, and files may have been added.
   await tx.run(sql`
     DELETE FROM club_feature_changes WHERE club_id = ${clubId} AND NOT EXISTS (SELECT FROM media WHERE ${otherwise})`);
   return files.length;
@@ -96,8 +93,7 @@ export type ExpiryStep =
 export type ExpiryDeps = LibraryDeps & { vault: Vault };
 
 /**
- * The step of the run `media-expiry/<id>`. It warns seven days before the file expires, removes the expired file together with its uses,
- * and returns the time of the next step.
+ * The step of the run `media-expiry/<id>`. It warns seven days before the file expires, and removes the expired file with its uses.
  * @param now Unix milliseconds
  */
 export async function checkExpiry(deps: ExpiryDeps, id: Id, now: number): Promise<ExpiryStep> {
@@ -140,19 +136,18 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
     const waitingFor = expiryWarnedAt === null ? 'warning' : 'removal';
     return { state: 'waiting', at: expiryLooksAt, waitingFor };
   }
-  // The plan may have the feature again, but maintenance needs some minutes to apply the change. Until then, a due file must not be
-  // removed.
+  // The plan may have the feature again, but upkeep needs some minutes to apply it. Until then, a due file must stay.
   if (await hasFeature(tx, clubId, 'video_hosting')) {
     await tx.manager.update(Media, { id }, { ...neverExpires, expiryWarnedAt: null });
     return { state: 'kept' };
   }
   if (expiryWarnedAt !== null) {
     await removeMediaIn(tx, deps, { clubId, mediaId: id }, now, { force: true });
-    // The removal holds the lock of the club's row. So a change of the plan is either visible now, or happens after the removal.
+    // The removal holds the lock of the club's row, so a change of the plan is visible now or comes after the removal.
     if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();
     return { state: 'removed' };
   }
-  // If the workers were down for a week, the warning is late. The file then still stays for a whole week after the warning.
+  // If the workers were down for a week, the warning is late. The file still stays for a whole week after it.
   const removedAt = new Date(Math.max(expiresAt.getTime(), now.getTime() + expiryRules.warningMs));
   await warnOnceADay(tx, deps.vault, clubId, now);
   await tx.manager.update(Media, { id }, { expiresAt: removedAt, expiryLooksAt: removedAt, expiryWarnedAt: now });

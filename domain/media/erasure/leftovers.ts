@@ -1,4 +1,4 @@
-/** Erases objects in the bucket that belong to no file any more: the old objects of moved files, and unused copies (MED-27). */
+/** Erases objects in the bucket that belong to no file any more: old objects of moved files, and unused copies (MED-27). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -16,9 +16,7 @@ export interface Leftover {
   uploadExpiresAt?: Date | null;
 }
 
-/**
- * Records an object for a later erasure. The caller calls this function in the transaction that removes the last row that names the object.
- */
+/** Records an object for a later erasure. Call it in the transaction that removes the last row with this object. */
 export async function recordLeftover(
   tx: Transaction,
   { clubId, key, erasesAt, uploadExpiresAt = null }: Leftover,
@@ -35,10 +33,7 @@ const roundMs = 10_000;
 /** The time until the next try, if the store did not answer. */
 const retryMs = 5 * 60_000;
 
-/**
- * Runs one round, which erases objects that are due. Repeated and parallel rounds are harmless, because an erased object can be erased
- * again.
- */
+/** Erases the objects that are due, in one round. Repeated and parallel rounds do no harm. */
 export async function eraseLeftovers(
   { db, storage }: MediaDeps,
   now: Date,

@@ -1,6 +1,6 @@
 /**
- * Detects the type of a ZIP archive: an office document, an e-book or a plain archive. The directory at the end of the archive shows the
- * type. If the main part of a document has an unusual name, the function unpacks the two parts that contain this name.
+ * Detects the type of a ZIP archive by its directory: an office document, an e-book or a plain archive. If the main part of a document has
+ * an unusual name, the two parts with this name are unpacked.
  */
 import { Readable } from 'node:stream';
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type ZipFile } from 'yauzl';
@@ -20,8 +20,7 @@ const mainContents: ReadonlyMap<string, ArchiveType> = new Map(
   [...mainParts.values()].map((type) => [`${type}.main+xml`, type]),
 );
 /**
- * The maximum size of a part that is unpacked. The parts that name the main part usually have some kilobytes. They grow by about 200
- * kilobytes for each thousand parts of the document.
+ * The parts that name the main part usually have some kilobytes, and grow by about 200 kilobytes for each thousand parts of the document.
  */
 const maxNamingBytes = 1_024 * 1_024;
 /** The name of the first entry in OpenDocument and EPUB. The entry is not compressed and contains the type. */
@@ -33,13 +32,11 @@ const statedTypes: readonly ArchiveType[] = [
   'application/epub+zip',
 ];
 const zipMark = Buffer.from('PK\u0003\u0004', 'latin1');
-/** The offset of the first entry's name. */
 const firstName = 30;
-/** The maximum number of entries. Documents have some hundreds of parts, and an archive with more entries than this is refused. */
+/** Documents have some hundreds of parts. Larger archives are refused. */
 const maxEntries = 4_096;
 /** The maximum number of reads for one directory. */
 const maxReads = 64;
-/** The number of bytes of one read. */
 const windowBytes = 128 * 1_024;
 
 /** @returns the bytes from `offset` on, at most `length` of them */
@@ -82,7 +79,7 @@ async function officeTypeOf(zip: ZipFile, failure: () => Error | undefined): Pro
     type ??= mainParts.get(name);
     if (type && entryOf(contentTypesPart)) return type;
   }
-  // Every office document has this part. A plain archive that contains an office document as a file does not have this part.
+  // Every office document has this part. A plain archive with a document inside does not.
   if (!entryOf(contentTypesPart)) return undefined;
   const textOf = async (name: string) => unpack(zip, entryOf(name), failure);
   const parts = { relations: await textOf(packageRelations), contentTypes: await textOf(contentTypesPart) };
@@ -108,9 +105,9 @@ async function unpack(
   return decodeXml(Buffer.concat(parts));
 }
 
-/** Passes the bytes of the archive to yauzl. It reads the archive in large pieces, so that it sends only few requests to the store. */
+/** Passes the bytes of the archive to yauzl in large pieces, so that the store gets only few requests. */
 class ArchiveInStore extends RandomAccessReader {
-  /** The error of the store; undefined if the archive itself was not readable. */
+  /** Undefined if the archive itself was not readable. */
   failure: Error | undefined;
   readonly #read: Read;
   #window: { start: number; bytes: Buffer } = { start: 0, bytes: Buffer.alloc(0) };

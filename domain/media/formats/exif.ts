@@ -1,17 +1,14 @@
-/**
- * Reads the orientation of a photo from its Exif data. Cameras store the pixels in the orientation of their sensor, and the photo's
- * orientation in Exif.
- */
+/** Reads the orientation of a photo from its Exif data. Cameras store the pixels as their sensor sees them, and the orientation in Exif. */
 
-/** The bytes that start the Exif data of a JPEG. Other formats do not need these bytes, but programs accept them in other formats, too. */
+/** The Exif data of a JPEG starts with these bytes. Programs accept them in other formats, too. */
 const mark = 'Exif\0\0';
 const orientationTag = 0x0112;
 const shortType = 3;
 const entryBytes = 12;
 
 /**
- * @param exif the content of the segment or chunk: TIFF data, with or without the bytes that start the Exif data of a JPEG
- * @returns whether width and height must be exchanged (orientation 5 to 8); false if the data cannot be read
+ * @param exif TIFF data, with or without the bytes that start the Exif data of a JPEG
+ * @returns whether width and height must be exchanged (orientation 5 to 8); false for unreadable data
  */
 export function isRotated(exif: Buffer): boolean {
   try {

@@ -22,7 +22,7 @@ import { isText, isTextInOtherUnits } from './text-content.ts';
 
 /** The number of bytes that are read at each end of a document. Images are small, so the whole image is read. */
 const pieceBytes = 64 * 1_024;
-/** The first bytes of a file, in which a PDF must start. PDF readers skip the bytes before the start of the PDF. */
+/** A PDF must start within these bytes. PDF readers skip the bytes before it. */
 const pdfHeadBytes = 1_024;
 
 /** The properties of an accepted file. */
@@ -30,10 +30,8 @@ export interface IdentifiedFile {
   sizeBytes: number;
   mime: ContentType;
   kind: MediaKind;
-  /** The width in pixels, for images and videos. */
   width?: number;
   height?: number;
-  /** The duration, for audio and video. */
   durationMs?: number;
   /** Whether the container of a video says that the video is HDR or has more colours than BT.709. */
   hasWideColors?: boolean;
@@ -45,12 +43,11 @@ export type Finding = IdentifiedFile | { sizeBytes: number; error: MediaError };
 export interface ArrivedFile {
   sizeBytes: number;
   purpose: MediaPurpose;
-  /** The type that the caller announced. */
   announced: string;
 }
 
 /**
- * @param read a function that reads bytes of the file. It is never called for bytes after the end of the file
+ * @param read never called for bytes after the end of the file
  * @throws any error of `read`
  */
 export async function identifyContent(read: Read, { sizeBytes, purpose, announced }: ArrivedFile): Promise<Finding> {
@@ -62,8 +59,7 @@ export async function identifyContent(read: Read, { sizeBytes, purpose, announce
   if (purpose === 'post' && !isImageType(mime) && mime !== 'application/pdf')
     return { sizeBytes, error: 'content_not_allowed' };
   if (isKeptAsPicture(purpose) && !isImageType(mime)) return { sizeBytes, error: 'content_not_allowed' };
-  // A file with video must be announced as a video, because the club's plan must include hosting, and because videos have a higher size
-  // limit.
+  // A video must be announced as a video, because the plan must include hosting and videos have a higher size limit.
   if (kindOf(mime) === 'video' && kindOf(announced) !== 'video') return { sizeBytes, error: 'content_not_allowed' };
   if (sizeBytes > maxBytes(purpose, mime)) return { sizeBytes, error: 'too_large' };
   const file = { sizeBytes, mime, kind: kindOf(mime) };
@@ -84,7 +80,7 @@ async function typeOf(read: Read, sizeBytes: number, announced: string): Promise
   // A text may also contain the bytes that mark a PDF. So a file that was announced as a text is a PDF only if it starts with these bytes.
   if (begins === 0 || (begins > 0 && !isTextType(announced))) return { is: 'application/pdf' };
   const kind = kindOf(announced);
-  // The directory of an archive can be long, so it is not read if an image, audio or video was announced.
+  // The directory of an archive can be long, so it is not read for an announced image, audio or video.
   const archive = kind === 'document' ? await archiveTypeOf(read, sizeBytes, head) : undefined;
   // The content decides about documents. A plain archive is accepted only if the caller announced an archive.
   if (archive && (archive !== 'application/zip' || announced === archive)) return { is: archive };

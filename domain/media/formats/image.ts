@@ -1,6 +1,6 @@
 /**
- * Checks that an image is complete, and reads its size and whether it is animated. The image is parsed, not decoded: each byte is read at
- * most once, and the number of parts is limited.
+ * Checks that an image is complete, and reads its size and whether it is animated. The image is not decoded. Each byte is read at most
+ * once, and the number of parts is limited.
  */
 import { crc32 } from 'node:zlib';
 import { isRotated } from './exif.ts';
@@ -16,14 +16,13 @@ export interface ImageProperties {
 
 /** The properties of an image as they are stored in the file, before the rotation that the Exif requires. */
 interface ParsedImage extends ImageProperties {
-  /** The Exif data; absent if the image has none. */
   exif?: Buffer | undefined;
 }
 
-/** The maximum number of chunks, segments or blocks in an image. A usual image has at most some thousands. */
+/** A usual image has at most some thousands of chunks, segments or blocks. */
 const maxParts = 16_384;
 
-/** @returns undefined for an image that ends too early, is damaged, has too many parts or has no size */
+/** @returns undefined for an image that is cut off, damaged, without a size, or with too many parts */
 export function measureImage(type: ImageType, bytes: Buffer): ImageProperties | undefined {
   try {
     const { width, height, isAnimated, exif } = parsers[type](bytes);
@@ -48,7 +47,7 @@ export function imageTypeOf(head: Buffer): ImageType | undefined {
 
 class BrokenImage extends Error {}
 
-/** Counts the parts of one image, to limit their number. @throws BrokenImage above the limit */
+/** @throws BrokenImage above the limit */
 function partCounter(): () => void {
   let parts = 0;
   return () => {
@@ -56,7 +55,7 @@ function partCounter(): () => void {
   };
 }
 
-/** The parsers by type of image. Each parser reads the image from the first byte to the end mark. @throws BrokenImage, RangeError */
+/** Each parser reads the image from the first byte to the end mark. @throws BrokenImage, RangeError */
 const parsers: Readonly<Record<ImageType, (bytes: Buffer) => ParsedImage>> = {
   'image/png': parsePng,
   'image/jpeg': parseJpeg,
@@ -97,8 +96,8 @@ const [endOfImage, startOfScan, exifSegment] = [0xd9, 0xda, 0xe1];
 const isFrame = (mark: number) => mark >= 0xc0 && mark <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(mark);
 
 /**
- * Parses the segments of a JPEG, and the data after the start of each scan. In this data, a byte FF starts a mark, unless a byte 00 follows
- * it. The last mark is EOI.
+ * Parses the segments of a JPEG, and the data after the start of each scan. There, a byte FF starts a mark, unless 00 follows it. The last
+ * mark is EOI.
  */
 function parseJpeg(bytes: Buffer): ParsedImage {
   const countPart = partCounter();
@@ -138,7 +137,7 @@ function endOfScan(bytes: Buffer, start: number): number {
   throw new BrokenImage();
 }
 
-/** Parses a GIF: first the size of the screen, and then the pictures and extensions with their sub-blocks, up to the trailer. */
+/** A GIF has the size of the screen, then pictures and extensions with their sub-blocks, and a trailer. */
 function parseGif(bytes: Buffer): ParsedImage {
   const [picture, extension, trailer] = [0x2c, 0x21, 0x3b];
   const tableBytes = (flags: number) => (flags & 0x80 ? 3 << ((flags & 0x07) + 1) : 0);
@@ -162,10 +161,7 @@ function parseGif(bytes: Buffer): ParsedImage {
   return { width, height, isAnimated: pictures > 1 };
 }
 
-/**
- * Parses a WebP: a container that states its length and consists of chunks. Each chunk has a name, a length and data, and is padded to an
- * even length.
- */
+/** A WebP is a container with its length and chunks. Each chunk has a name, a length and data, and is padded to an even length. */
 function parseWebp(bytes: Buffer): ParsedImage {
   const end = 8 + bytes.readUInt32LE(4);
   if (end > bytes.length) throw new BrokenImage();

@@ -44,11 +44,10 @@ const types: readonly { format: InputFormat; video: PlayedType | undefined; audi
 ];
 
 const cacheBytes = 8 * 1_024 * 1_024;
-/** The maximum duration: ten days. */
 const longestMs = 10 * 86_400_000;
 
 /**
- * @returns undefined if the file is neither audio nor video, if its metadata is damaged, or if it has no streams
+ * @returns undefined for a file without streams or with damaged metadata, and for other kinds of files
  * @throws any error of `read`
  */
 export async function playedFileOf(read: Read, sizeBytes: number): Promise<PlayedFile | undefined> {

@@ -1,7 +1,4 @@
-/**
- * Detects whether a text is an SVG drawing. Reads only the start of the text, up to its root element, and reads each character at most a
- * few times (MED-23).
- */
+/** Detects whether a text is an SVG drawing. Reads only up to its root element, and each character at most a few times (MED-23). */
 
 const byteOrderMark = '\xef\xbb\xbf';
 
@@ -11,7 +8,7 @@ const byteOrderMark = '\xef\xbb\xbf';
  */
 export function beginsAsSvg(head: string): boolean {
   let at = head.startsWith(byteOrderMark) ? byteOrderMark.length : 0;
-  /** Skips the text at the current position that matches the pattern. Each pattern is tried only once at each position. */
+  /** Skips the text that matches at this position. Each pattern is tried once at each position. */
   const pass = (pattern: RegExp): void => {
     pattern.lastIndex = at;
     if (pattern.test(head)) at = pattern.lastIndex;

@@ -1,6 +1,4 @@
-/**
- * Detects whether a file is a text. Reads only the start and the end of the file, because reading a hundred megabytes would take too long.
- */
+/** Detects whether a file is a text by its start and end, because reading a hundred megabytes would take too long. */
 
 // oxlint-disable-next-line no-control-regex -- texts contain tabs, line breaks and form feeds, but not these characters
 const notOfTexts = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
@@ -11,7 +9,7 @@ type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
  * @param head the first bytes
  * @param tail the last bytes, if `head` is not the whole file. `head` may end, and `tail` may start, inside a character, but not inside a
  * 2-byte unit of UTF-16
- * @returns whether the bytes are text in UTF-8, or in UTF-16 after a byte-order mark
+ * @returns whether the bytes are UTF-8, or UTF-16 after a byte-order mark
  */
 export function isText(head: Buffer, tail?: Buffer): boolean {
   const encoding = markedEncoding(head);
@@ -23,8 +21,7 @@ export function isText(head: Buffer, tail?: Buffer): boolean {
 
 /**
  * @param isCut whether the file has more bytes after these
- * @returns true if {@link isText} refuses the bytes because they are UTF-16 without a byte-order mark, or a damaged text that starts with
- * such a mark
+ * @returns true for bytes that {@link isText} refuses: UTF-16 without a byte-order mark, or a damaged text after such a mark
  */
 export function isTextInOtherUnits(head: Buffer, isCut: boolean): boolean {
   if (/^(?:fffe|feff|0000feff)/.test(head.toString('hex', 0, 4))) return true;
@@ -36,7 +33,7 @@ function markedEncoding(head: Buffer): Encoding {
   return mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
 }
 
-/** @param isCut whether more bytes follow, so that the last character may be incomplete */
+/** @param isCut whether more bytes follow, so that the last character may be cut */
 function isTextFrom(bytes: Buffer, encoding: Encoding, isCut: boolean): boolean {
   try {
     return !notOfTexts.test(new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: isCut }));
@@ -45,7 +42,7 @@ function isTextFrom(bytes: Buffer, encoding: Encoding, isCut: boolean): boolean 
   }
 }
 
-/** Removes the incomplete character at the start, which has at most three bytes. */
+/** Removes a cut character at the start, of at most three bytes. */
 function fromCharacter(bytes: Buffer, encoding: Encoding): Buffer {
   if (encoding !== 'utf-8') {
     const first = encoding === 'utf-16le' ? bytes[1] : bytes[0];

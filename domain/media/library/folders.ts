@@ -1,4 +1,4 @@
-/** Folders of a club's library. They form a tree without cycles that has at most ten levels (MED-15). */
+/** Manages the folders of a club's library: a tree with at most ten levels (MED-15). */
 import { MediaFolder } from '../../../entities/media/media-folder.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -14,9 +14,9 @@ import type { DatabaseDeps } from '../../deps.ts';
 type Folder = RecordOf<'MediaFolder'>;
 
 export const folderRules = {
-  /** The maximum number of folders of a club. The number is limited because some functions read and lock the whole tree of folders. */
+  /** Some functions read and lock the whole tree. */
   folders: 1_000,
-  /** The maximum number of levels of the tree. A folder at the top of the library is on level one. */
+  /** A folder at the top of the library is on level one. */
   depth: 10,
 } as const;
 
@@ -120,8 +120,7 @@ export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: I
 }
 
 /**
- * Locks a folder before a file is put into the folder, so that no other transaction deletes the folder. After that, the file's foreign key
- * protects the folder.
+ * Locks a folder before a file is put into it, so that it is not deleted. Afterwards the file's foreign key protects it.
  * @throws DomainError not_found
  */
 export async function requireFolder(tx: Transaction, clubId: Id, folderId: Id): Promise<void> {
@@ -155,7 +154,7 @@ async function lockTree(tx: Transaction, clubId: Id): Promise<Tree> {
   return new Map(rows.map(({ id, parentId }) => [id, parentId]));
 }
 
-/** @returns the folder and its parents, from the bottom to the top; empty for the top of the library */
+/** @returns the folder and its parents, from the bottom up; empty for the top of the library */
 function wayUp(tree: Tree, from: Id | null): Id[] {
   const path: Id[] = [];
   for (let at = from; at !== null && path.length <= tree.size; at = tree.get(at) ?? null) path.push(at);
@@ -164,7 +163,7 @@ function wayUp(tree: Tree, from: Id | null): Id[] {
 
 const depthOf = (tree: Tree, folderId: Id | null) => wayUp(tree, folderId?.toLowerCase() ?? null).length;
 
-/** @returns the number of levels in the folder's subtree, including the folder itself */
+/** @returns the levels of the folder's subtree, with the folder itself */
 function heightOf(tree: Tree, folderId: Id): number {
   const own = depthOf(tree, folderId);
   const depths = [...tree.keys()].flatMap((id) => {
@@ -182,7 +181,7 @@ function nameOf(input: string): string {
 
 const tooDeep = () => new DomainError('folder_too_deep', `Folders have at most ${folderRules.depth} levels.`);
 
-/** @throws DomainError name_taken; two names that differ only in upper and lower case count as equal */
+/** @throws DomainError name_taken, also for names that differ only in case */
 function rethrowNameTaken(error: unknown): never {
   throw violates(error, 'media_folders_name') || violates(error, 'media_folders_top_name')
     ? new DomainError('name_taken', 'Another folder with the same parent has this name.')

@@ -1,4 +1,4 @@
-/** The media library of a club for its administrators. They list, search, read and edit files (MED-11, MED-17). */
+/** Lists, searches, reads and edits the files of a club's library for its administrators (MED-11, MED-17). */
 import { MediaFavorite } from '../../../entities/media/media-favorite.ts';
 import { screenTypes, type ScreenType } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -21,7 +21,7 @@ import { usageCount } from '../uses/uses.ts';
 /** An administrator or a program that reads or edits a club's library. */
 export interface LibraryReader {
   clubId: Id;
-  /** The person whose favorites are shown; null for a program, which has no favorites. */
+  /** Null for a program, which has no favorites. */
   administratorId: Id | null;
 }
 
@@ -61,10 +61,7 @@ export interface LibraryFilter extends PageRequest {
   /** The id of a folder, or `top` for files without a folder. */
   folder_id?: string;
   archived?: boolean;
-  /**
-   * If true, the list contains only files that the reader marked as favorites. If false, the list contains only files that the reader did
-   * not mark.
-   */
+  /** True: only the reader's favorites. False: only the others. */
   favorite?: boolean;
   /** A text to search in title and file name, without regard to case. */
   q?: string;
@@ -75,7 +72,7 @@ const ofLibrary = (clubId: Id) =>
   sql`media.club_id = ${clubId} AND media.purpose = 'library' AND media.removed_at IS NULL`;
 const order = newestFirst('media');
 
-/** @returns a page of the club's files, newest first. If `q` is present, the pages contain only the newest 1,000 matches */
+/** @returns a page of the club's files, newest first. A search (`q`) finds only the newest 1,000 matches */
 export async function listMedia(
   deps: LibraryReads,
   reader: LibraryReader,
@@ -118,7 +115,7 @@ async function listLibrary(
     from: heads,
     counted: some,
     orderBy: order,
-    // A person has few favorites, so the query counts the rows and uses no tally.
+    // A person has few favorites, so they are counted without a tally.
     ...(filter.favorite === undefined && { total: () => countLibrary(deps.db, reader.clubId, types, filter) }),
   });
 }
@@ -169,8 +166,8 @@ async function searchLibrary(
 }
 
 /**
- * Changes a file. An absent field does not change. An archived file is removed from the agents' index, but records that use the file still
- * show it.
+ * Changes a file. An absent field does not change. Archiving removes the file from the agents' index, but records that use it still show
+ * it.
  * @throws DomainError not_found (no such file or folder), invalid_request (the title has no letter, or a program sets a favorite)
  */
 export async function updateMedia(
@@ -212,7 +209,7 @@ async function mark(
       VALUES (${administratorId}, ${mediaId}, ${now}) ON CONFLICT DO NOTHING`);
 }
 
-/** Locks a file of the library for a change. @throws DomainError not_found */
+/** @throws DomainError not_found */
 async function lockMedia(tx: Transaction, clubId: Id, mediaId: Id): Promise<StoredMedia> {
   const file = await tx.one<StoredMedia>(
     sql`SELECT ${mediaColumns} FROM media WHERE ${ofLibrary(clubId)} AND media.id = ${mediaId} FOR NO KEY UPDATE`,

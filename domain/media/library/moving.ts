@@ -16,13 +16,11 @@ import type { StepWatcher } from '../processing/step.ts';
 export interface MovingDeps {
   db: Database;
   storage: ObjectStore;
-  /** Receives the outcome of each move. */
   onOutcome: (outcome: MoveOutcome) => void;
-  /** A point at which tests stop the process. */
   failpoint: (name: 'move_claimed' | 'move_copied' | 'move_recorded') => Promise<void>;
 }
 
-/** The visibility of the file after the move; `gone` if the file was removed during the move, or if the store has lost the file. */
+/** The visibility after the move. `gone`: the file was removed meanwhile, or the store has lost it. */
 export type MoveOutcome = MediaVisibility | 'gone';
 
 export type MoveStep = { done: true; outcome: MoveOutcome } | { done: false; at: number };
@@ -32,7 +30,7 @@ interface MovedRendition {
   mime: string;
 }
 
-/** The values that the file had when it was claimed. After the copy, the file's row is changed only if these values are still the same. */
+/** The file as it was claimed. Its row is changed after the copy only if nothing has changed. */
 interface MovedFile {
   objectKey: string;
   fileName: string | null;
@@ -43,18 +41,16 @@ interface MovedFile {
 interface MoveClaim extends Claim {
   clubId: Id;
   visibility: MediaVisibility;
-  /**
-   * The copy that the step must make; absent if the file already has the requested visibility, cannot be moved now, or no longer exists.
-   */
+  /** Absent if the file has the requested visibility, cannot be moved now, or no longer exists. */
   copying?: { file: MovedFile; targetKey: string };
 }
 
 const lease = defineLease(MediaMove, { open: {}, due: 'looksAt', seconds: movingRules.leaseMs / 1_000 });
 
 /**
- * Runs one step of a move. A repeated call changes nothing if the move is finished, or if a worker has claimed the move.
+ * Runs one step of a move. A repeated call changes nothing if the move is finished or a worker has claimed it.
  * @param now Unix milliseconds
- * @throws any error of the store; then the move can be claimed again immediately
+ * @throws any error of the store; the move can then be claimed again immediately
  */
 export async function moveFile(deps: MovingDeps, mediaId: Id, now: number, watcher: StepWatcher): Promise<MoveStep> {
   const { db } = deps;
@@ -109,10 +105,7 @@ async function claimMove(db: Database, mediaId: Id, now: number): Promise<MoveCl
   });
 }
 
-/**
- * A condition on `media`. It is true if the file is ready, not removed and stored by us. Such a file can be moved as soon as it is not
- * being processed.
- */
+/** True for a ready file that is stored here and not removed. It can be moved when it is not being processed. */
 const isMovable = sql`status = 'ready' AND removed_at IS NULL AND object_key IS NOT NULL`;
 
 async function findMovable(db: Queries, { id, visibility }: Pick<MoveClaim, 'id' | 'visibility'>) {
@@ -127,7 +120,7 @@ const renditionsOf = (db: Queries, id: Id) =>
     sql`SELECT object_key AS key, mime FROM media_renditions WHERE media_id = ${id} ORDER BY object_key`,
   );
 
-/** @returns whether the store has the file. The function skips a rendition that the store has lost */
+/** @returns whether the store has the file. A lost rendition is skipped */
 async function copyAll(
   storage: Pick<ObjectStore, 'copy'>,
   { visibility }: MoveClaim,
@@ -142,7 +135,7 @@ async function copyAll(
   return storage.copy(file.objectKey, targetKey, headersOf(file.mime, name), signal);
 }
 
-/** Returns the new key of a rendition. It consists of the new key of the file and the suffix of the rendition's old key. */
+/** The new key of the file, with the suffix of the rendition's old key. */
 const renditionAt = (targetKey: string, { objectKey }: MovedFile, key: string) =>
   `${targetKey}${key.slice(objectKey.length)}`;
 
@@ -191,7 +184,7 @@ async function settle(db: Database, claim: MoveClaim, isThere: boolean, now: Dat
 const sameKeys = (some: readonly { key: string }[], others: readonly { key: string }[]) =>
   some.map(({ key }) => key).join() === others.map(({ key }) => key).join();
 
-/** Changes the keys of the file and its renditions. No upload address exists for the new key, so the columns of the upload become null. */
+/** Changes the keys of the file and its renditions. The columns of the upload become null, because the new key has no upload address. */
 async function switchTo(
   tx: Transaction,
   { id, visibility }: MoveClaim,
@@ -205,7 +198,7 @@ async function switchTo(
       UPDATE media_renditions SET object_key = ${renditionAt(targetKey, file, key)} WHERE media_id = ${id} AND object_key = ${key}`);
 }
 
-/** Releases an interrupted claim. The next claim records the copy of the interrupted claim for erasure. */
+/** Releases an interrupted claim. The next claim records its copy for erasure. */
 async function release(db: Queries, { id, fence }: Claim): Promise<void> {
   await db.run(
     sql`UPDATE media_moves SET lease_until = NULL WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL`,

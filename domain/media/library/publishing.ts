@@ -1,4 +1,4 @@
-/** Public files of the library: requests to publish a file, and the permanent addresses of public files (MED-5, MED-7, MED-25). */
+/** Publishes files of the library, and finds them by their permanent addresses (MED-5, MED-7, MED-25). */
 import { createHash } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -14,9 +14,9 @@ import { mediaColumns, type LibraryDeps, type StoredMedia } from '../media.ts';
 /**
  * Requests that a file becomes public or private. A run then copies the file to the other bucket. If the file already has the requested
  * visibility, nothing changes. If there are several requests, the last request counts.
- * @returns the file. Its `visibility` changes only after the move
- * @throws DomainError not_found. It is also thrown for a student's file; media_not_ready, if the file is not ready or the service does not
- * store it; media_archived, if an archived file should be published
+ * @returns the file, with a new `visibility` only after the move
+ * @throws DomainError not_found, also for a student's file; media_not_ready, if the file is not ready or not stored here; media_archived,
+ * if an archived file should be published
  */
 export async function moveMedia(
   deps: LibraryDeps,
@@ -51,9 +51,8 @@ export async function moveMedia(
 }
 
 /**
- * Finds the current object of a public file. The file's permanent address redirects to this object, so the permanent address stays valid
- * after the content was replaced.
- * @returns the address of the object, and an entity tag that changes with the content
+ * Finds the current object of a public file. The permanent address redirects to it, and so stays valid after the content was replaced.
+ * @returns the object's address, and an entity tag that changes with the content
  * @throws DomainError not_found if the file is private, removed or unknown
  */
 export async function findPublicFile(

@@ -5,14 +5,12 @@
 import type { ReferenceProvider } from '../../../entities/media/values.ts';
 import { withoutEnd } from '../../../platform/core/text/ends.policy.ts';
 
-/** The maximum length of an accepted address. */
 const addressCharacters = 2_048;
 
 interface Site {
   hosts: readonly string[];
   /** Returns the video's id from an address of the site; undefined if the address is not the page of a video. */
   idIn: (address: URL) => string | undefined;
-  /** The pattern that a whole id matches. */
   id: RegExp;
 }
 
@@ -42,7 +40,7 @@ const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
   },
   videosite2: {
     hosts: ['vimeo.com', 'www.vimeo.com', 'player.vimeo.com'],
-    // The id of an unlisted video consists of the video's number and a key.
+    // An unlisted video has a number and a key.
     id: /^\d{1,19}(?:\/[0-9a-f]{1,40})?$/,
     idIn(address) {
       const segments = segmentsOf(address);
@@ -60,8 +58,8 @@ const playerId = /^[\w-]{1,128}$/;
 
 /**
  * @param input the text that the administrator entered: an id, or a pasted address
- * @returns the value for `external_id`: the id on a video site, the id or address of a protected video, or the address of other content.
- * Undefined if the input is neither a valid id nor a valid address of the provider
+ * @returns the value for `external_id`: the id of a video, the id or address of a protected video, or the address of other content.
+ * Undefined for invalid input
  */
 export function externalIdOf(provider: ReferenceProvider, input: string): string | undefined {
   const text = input.trim();
@@ -78,7 +76,7 @@ export function externalIdOf(provider: ReferenceProvider, input: string): string
 
 // oxlint-disable-next-line no-control-regex -- a visible address contains none of these characters
 const notOfAddresses = /[\u0000-\u0020\u007f-\u00a0\\<>"`{}|^\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/;
-/** Matches hosts that are not accepted: names of private networks, names without a dot, IPv6 addresses in brackets, and IPv4 addresses. */
+/** Hosts that are not accepted: private names, names without a dot, IPv4 addresses, and IPv6 addresses in brackets. */
 const privateName =
   /\.(?:localhost|local|internal|intranet|lan|home|corp|test|invalid|example|onion)$|^[^.]+$|^[\d.]+$/;
 

@@ -1,4 +1,4 @@
-/** References of the library to content on other sites. A reference is `ready` immediately, and has no bytes of its own (MED-3, MED-9). */
+/** References of the library to content on other sites. They are `ready` immediately, and have no bytes (MED-3, MED-9). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';

@@ -11,7 +11,7 @@ import { syncSources } from '../../knowledge/sources.ts';
 import { findMedia, type LibraryReader } from './library.ts';
 import type { LibraryDeps } from '../media.ts';
 
-/** The columns that describe the content. The other columns describe the record, and do not change. */
+/** The other columns describe the record, and do not change. */
 const contentColumns = [
   'object_key',
   'provider',

@@ -8,13 +8,11 @@ import { mediaColumns, type StoredMedia } from '../media.ts';
 import { processingRules, waitAfterFault } from '../processing.policy.ts';
 
 export interface FileClaim extends StoredMedia {
-  /** The student who owns the file; null for the library. */
   ownerId: Id | null;
   /** The fencing token: a later claim has a higher token. */
   fence: number;
   /** The number of our faults since the last successful step. If the process of an earlier claim died, that counts as a fault. */
   faultCount: number;
-  /** Whether the checksums of the file are recorded. */
   hasDigest: boolean;
   /** The version of the rules of the last complete examination. */
   examined: number;
@@ -42,8 +40,8 @@ export function holdFile(db: Queries, claim: FileClaim, onRenewal: () => void, s
 }
 
 /**
- * Releases an interrupted claim. The file can be claimed again immediately, and no fault is counted. @returns false if the claim has
- * already ended, or another worker has claimed the file
+ * Releases an interrupted claim. The file can be claimed immediately, and no fault is counted. @returns false if the claim has ended
+ * or another worker has the file
  */
 export async function releaseFile(db: Queries, { id, fence }: FileClaim): Promise<boolean> {
   const releasedRows = await db.run(sql`

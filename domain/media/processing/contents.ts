@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 
-/** The error for a store that did not answer correctly. It shows that the fault lies with the store and not with the file. */
+/** The store did not answer correctly. The fault is not in the file. */
 export class StoreAway extends Error {
   override name = 'StoreAway';
 }
@@ -28,7 +28,7 @@ export function contentsOf(storage: Pick<ObjectStore, 'size' | 'read' | 'stream'
 }
 
 /**
- * Reads a whole file into memory. Use this function for small files that are read several times.
+ * Reads a whole file into memory, for small files that are read several times.
  * @returns undefined if the file does not exist
  * @throws StoreAway
  */

@@ -26,10 +26,7 @@ export async function digestWhole(
   return digest;
 }
 
-/**
- * The store answered with a content of a different size. This is a defect and not an outage of the store, so the number of tries is
- * limited.
- */
+/** A content of another size is a defect, and not an outage of the store, so the number of tries is limited. */
 export const anotherSize = () => new Error('The size of the object in the store has changed since the upload');
 
 /** @throws any error of the iteration */

@@ -13,7 +13,6 @@ import { recordEnd, recordFailure, recordMissing, recordPicture, recordReady } f
 import { eraseUnrecorded, makeRenditions } from './renditions.ts';
 import type { ProcessingDeps } from './step.ts';
 
-/** Whether the service's picture has already replaced the original image. */
 export const hasPicture = ({ purpose, renditions }: FileClaim) =>
   isKeptAsPicture(purpose) && renditions?.preview !== undefined;
 

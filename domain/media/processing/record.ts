@@ -60,7 +60,7 @@ export async function recordFailure(db: Database, claim: FileClaim, error: Media
 }
 
 /**
- * Records that a picture replaces an agent image to which an old release gave the status `ready`. The image's erasure time does not change.
+ * Records that a picture replaces an agent image that an old release made `ready`. The image's erasure time does not change.
  * @throws LeaseLost
  */
 export async function recordPicture(
@@ -132,8 +132,8 @@ export async function recordWait(
 }
 
 /**
- * Records that the last try to process a ready file failed. The file itself does not change. If the file is a library image that has no
- * picture for e-mails, the row records that the image is unreadable.
+ * Records that the last try for a ready file failed. The file stays as it is. A library image without a picture for e-mails is recorded as
+ * unreadable.
  * @throws LeaseLost
  */
 export async function recordAbandoned(db: Database, claim: FileClaim, now: Date): Promise<void> {
@@ -152,8 +152,8 @@ const checksums = (digest: Digest | undefined): Sql =>
   digest ? sql`sha256 = ${digest.sha256}, crc32 = ${digest.crc32}, fault_count = 0` : sql`fault_count = 0`;
 
 /**
- * @param options.continuesAt the time at which the next step is due; null if the processing has ended
- * @param options.examined the version of the rules by which the file has now been examined
+ * @param options.continuesAt when the next step is due; null at the end of the processing
+ * @param options.examined the version of the rules that have now examined the file
  */
 async function end(
   tx: Transaction,

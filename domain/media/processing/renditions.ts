@@ -30,7 +30,6 @@ export interface Rendition {
   standsStill?: boolean;
 }
 
-/** The renditions that a function has made. */
 export interface RenditionResult {
   renditions: readonly Rendition[];
   /** The roles of the existing renditions that the file keeps. */
@@ -47,7 +46,7 @@ interface RenditionDeps {
 }
 
 /**
- * Makes the renditions of an image, and stores them. Their keys contain the fencing token of the claim, so no other claim uses these keys.
+ * Makes and stores the renditions of an image. The keys contain the fencing token of the claim, so no other claim uses them.
  * @returns the renditions; an empty list if the image cannot be read or has too many pixels
  * @throws StoreAway, and errors that are faults of the service
  */
@@ -114,7 +113,7 @@ export function storePicture(
   return storeRendition(storage, claim, rendition, Readable.from([bytes]));
 }
 
-/** Stores a rendition. Its key contains the fencing token of the claim, so no other claim uses this key. @throws StoreAway */
+/** Stores a rendition. Its key contains the fencing token of the claim, so no other claim uses it. @throws StoreAway */
 export async function storeRendition(
   storage: Pick<ObjectStore, 'put'>,
   { objectKey, fence }: FileClaim,
@@ -126,7 +125,7 @@ export async function storeRendition(
   return { ...rendition, key };
 }
 
-/** Replaces the rows of a file's renditions, except the roles in `kept`, in the transaction that records the claim's result. */
+/** Replaces the rows of a file's renditions, except the roles in `kept`. Runs in the transaction of the claim's result. */
 export async function recordRenditions(
   tx: Transaction,
   mediaId: string,
@@ -170,10 +169,7 @@ export async function eraseUnrecorded(
   if (wasResumable) await storage.endUploads(objectKey).catch(asAway);
 }
 
-/**
- * Erases the renditions of a claim after a later claim has replaced this claim. No row names these renditions. The function ignores errors
- * of the store.
- */
+/** Erases the renditions of a claim that a later claim has replaced. No row names them. Errors of the store are ignored. */
 export async function eraseOwn(
   { storage }: Pick<MediaDeps, 'storage'>,
   { objectKey, fence }: FileClaim,

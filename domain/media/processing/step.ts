@@ -36,22 +36,20 @@ export interface ProcessingDeps {
   db: Database;
   storage: ObjectStore;
   readers: FileReaders;
-  /** Receives each error that the file did not cause. After such an error, the step tries the file again. */
+  /** Receives each error that the file did not cause. The step then tries the file again. */
   onFault: (error: unknown) => void;
-  /** Receives the outcome of each file. */
   onOutcome: (outcome: ProcessingOutcome) => void;
   video: VideoDeps;
-  /** A point at which tests stop the process. */
   failpoint: (name: ProcessingFailpoint) => Promise<void>;
 }
 type ProcessingFailpoint = 'file_claimed' | 'file_identified' | 'file_rendered' | 'file_recorded';
 
-/** The outcome `removed` means that the file was removed during the step. */
+/** `removed`: the file was removed during the step. */
 export type ProcessingOutcome = 'ready' | 'failed' | 'removed';
 
 export type ProcessingStep =
   | { done: true; outcome: ProcessingOutcome; error?: MediaError }
-  /** If `for` is absent, the file waits for its next try. */
+  /** Without `for`, the file waits for its next try. */
   | { done: false; at: number; faults: number; for?: ProcessingWait };
 
 /**
@@ -62,7 +60,7 @@ export type ProcessingWait = 'turn' | 'place' | 'disk' | 'addresses';
 
 type Waits = ProcessingWait | undefined;
 
-/** The connection of a step to its caller. The step sends heartbeats with its progress, and the caller may stop the step. */
+/** The step sends heartbeats with its progress, and the caller may stop it. */
 export interface StepWatcher {
   beat: (progress: string) => void;
   stop: AbortSignal;
@@ -101,7 +99,7 @@ export async function processFile(
   await deps.failpoint('file_recorded');
   const next = await readState(db, mediaId, now);
   if (next.done) {
-    // If this immediate erasure fails, the row stays due, and maintenance erases the file.
+    // If this fails, the row stays due, and upkeep erases the file.
     if (next.outcome === 'failed') await eraseFile(deps, mediaId, new Date(now)).catch(() => undefined);
     deps.onOutcome(next.outcome);
     return next;
@@ -119,15 +117,14 @@ async function handleError(
   if (error instanceof LeaseLost || error instanceof StoreAway || isAborted) {
     const wasOurs = await releaseFile(deps.db, claim);
     if (error instanceof StoreAway && wasOurs && !isAborted) throw error;
-    // If another worker has claimed the file, that worker may have emptied or removed the file's object. So a missing object is not a fault
-    // of the store.
+    // Another worker that has claimed the file may have emptied or removed its object. So a missing object is no fault of the store.
     if (error instanceof LeaseLost || (error instanceof StoreAway && !wasOurs)) await eraseOwn(deps, claim);
     return;
   }
   try {
     if (!(await deferFile(deps.db, claim, now))) await abandon(deps, claim, now);
   } catch (recordError) {
-    // The file was removed, or another worker has claimed it. In both cases it is not a fault that the content is missing.
+    // The file was removed or claimed by another worker, so its missing content is no fault.
     if (recordError instanceof LeaseLost) return;
     deps.onFault(error);
     throw recordError;
@@ -144,7 +141,7 @@ async function workOn(
   now: Date,
 ): Promise<Waits> {
   const { db, storage } = deps;
-  // All earlier tries ended because the process died.
+  // The process died in all earlier tries.
   if (claim.faultCount >= processingRules.maxFaults) {
     await abandon(deps, claim, now);
     return undefined;
@@ -157,8 +154,7 @@ async function workOn(
     return undefined;
   }
   await requireSameSize(stored, claim);
-  // Keeps the content of an image in memory, because the content is read three times: for the identification, the checksums and the
-  // renditions.
+  // An image stays in memory, because it is read three times: for the identification, the checksums and the renditions.
   const contents = isReadWhole(claim) ? await inMemory(stored, Number(claim.sizeBytes)) : stored;
   if (!contents) throw new Error('The object of an uploaded file is missing in the store');
   const box = keptPictureBox(claim.purpose);
@@ -184,7 +180,7 @@ async function workOn(
   return isContinued ? 'turn' : undefined;
 }
 
-/** Adds what a ready file still lacks: its checksums, its renditions, and the results of newer rules (MED-30). */
+/** Adds what a ready file lacks: checksums, renditions, and the results of newer rules (MED-30). */
 async function complement(
   deps: ProcessingDeps,
   claim: FileClaim,
@@ -210,7 +206,7 @@ async function complement(
     return outcome;
   }
   if (isVideo) await deps.failpoint('file_rendered');
-  // After some time, maintenance wakes the file again, because ffmpeg may then be available.
+  // Upkeep wakes the file again later, because ffmpeg may then be available.
   const dueAt = outcome === 'ffmpeg' ? new Date(now.getTime() + videoRules.ffmpegWaitMs) : null;
   const result = outcome === 'ffmpeg' ? undefined : outcome && withOldRenditions(claim, outcome);
   await eraseUnrecorded(deps, claim, result?.renditions ?? []);
@@ -235,10 +231,7 @@ async function reexamine(
   return 'error' in finding || finding.kind !== claim.kind ? undefined : finding;
 }
 
-/**
- * Returns whether the file keeps its existing renditions. The renditions of a video are made again if the video has colours that an MP4
- * must not have.
- */
+/** A video with colours that an MP4 must not have gets new renditions. */
 function keepsRenditions(
   { kind, purpose, renditions, examined }: FileClaim,
   finding: IdentifiedFile | undefined,
@@ -247,7 +240,7 @@ function keepsRenditions(
   return isMade && examined < examinationVersion && finding?.hasWideColors !== true;
 }
 
-/** Keeps the existing renditions if no new renditions could be made. */
+/** Keeps the existing renditions if there are no new ones. */
 function withOldRenditions({ renditions }: FileClaim, result: RenditionResult): RenditionResult {
   if (result.renditions.length > 0) return result;
   return { ...result, keptRoles: Object.keys(renditions ?? {}) as RenditionRole[] };
@@ -299,8 +292,7 @@ async function picturesOfImage(
 }
 
 /**
- * Requires that the object still has the recorded size. A different size is a defect and not an outage of the store, so the number of tries
- * is limited.
+ * A different size is a defect, and not an outage of the store, so the number of tries is limited.
  * @throws StoreAway
  */
 async function requireSameSize(contents: Pick<Contents, 'size'>, { sizeBytes }: FileClaim): Promise<void> {
@@ -316,7 +308,7 @@ async function abandon(deps: ProcessingDeps, claim: FileClaim, now: Date): Promi
   await recordAbandoned(deps.db, claim, now);
 }
 
-/** Reads the current state of the row. Any worker may have written it. */
+/** Any worker may have written the row. */
 async function readState(db: Database, mediaId: Id, now: number): Promise<ProcessingStep> {
   const row = await db.one<{ at: Date | null; status: MediaStatus; error: MediaError | null; faults: number }>(sql`
     SELECT CASE WHEN looks_at IS NOT NULL THEN greatest(looks_at, lease_until) END AS at, status, error, fault_count AS faults

@@ -5,12 +5,12 @@
 import { open } from 'node:fs/promises';
 import { toStandardColors } from '../../../platform/infra/images/colors.mjs';
 
-/** The codes of the colours as in ITU-T H.273. The code 2 means "unspecified". */
+/** The codes of ITU-T H.273; 2 means "unspecified". */
 export interface VideoColors {
   primaries: number;
   transfer: number;
   matrix: number;
-  /** Whether the video uses the full range, in which black has the value 0. In the limited range, black has the value 16 of 255. */
+  /** In the full range, black is 0. In the limited range, it is 16 of 255. */
   isFullRange: boolean;
   hasAlpha: boolean;
 }
@@ -73,7 +73,7 @@ export function colorFilters(
   const toVideo = 'out_color_matrix=bt709:out_range=tv,format=yuv420p';
   const metadata = 'setsar=1,sidedata=delete,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709';
   const changes = [
-    // The filter makes transparent parts black, because players show these parts in black.
+    // Players show transparent parts in black, so the filter makes them black.
     ...(colors.hasAlpha ? ['format=gbrap16le', 'premultiply=inplace=1'] : []),
     ...(colors.hasAlpha || table !== undefined ? ['format=gbrp16le'] : []),
     ...(table === undefined ? [] : [`lut3d=file=${quoted(table)}`]),
@@ -83,7 +83,7 @@ export function colorFilters(
   return [`${scaled}:out_range=pc`, ...changes, `scale=${exact}:${toVideo}`, metadata].join(',');
 }
 
-/** Quotes a value for ffmpeg twice: for the options of a filter, and for the filter graph. */
+/** Quotes a value twice, for the options of a filter and for the filter graph. */
 function quoted(text: string): string {
   return text.replaceAll(/[\\':]/g, String.raw`\$&`).replaceAll(/[\\'[\],;]/g, String.raw`\$&`);
 }
@@ -126,13 +126,13 @@ export async function readColors(probes: { matroska: string; png: string }): Pro
   return { ...unknownColors, ...colorsIn(matroska), hasAlpha: isPngWithAlpha(png) };
 }
 
-/** Returns whether a PNG has transparency. PNGs with the colour types 4 and 6 have transparency. */
+/** The colour types 4 and 6 of PNG have transparency. */
 function isPngWithAlpha(png: Buffer): boolean {
   const colorTypeAt = 25;
   return png.length > colorTypeAt && [4, 6].includes(png.readUInt8(colorTypeAt));
 }
 
-/** The Matroska elements that contain the colour elements, and the ids of the colour elements. */
+/** The Matroska elements around the colours, and the ids of the colours. */
 const containers: ReadonlySet<number> = new Set([0x18538067, 0x1654ae6b, 0xae, 0xe0, 0x55b0]);
 const [matrixId, rangeId, transferId, primariesId] = [0x55b1, 0x55b9, 0x55ba, 0x55bb];
 const fullRange = 2;
@@ -163,7 +163,7 @@ function colorsIn(bytes: Buffer): Partial<VideoColors> {
   };
 }
 
-/** Reads an integer of variable length. The number of leading zero bits gives its length. @throws RangeError */
+/** The number of leading zero bits gives the length. @throws RangeError */
 function variableInteger(
   bytes: Buffer,
   at: number,

@@ -18,7 +18,6 @@ import { colorFilters, conversionOf, readColors, standardColors } from './video-
 
 export interface VideoDeps {
   ffmpeg: Ffmpeg;
-  /** A directory for temporary files. */
   workDirectory: string;
   /** Returns the free bytes of a directory's disk. */
   freeBytes: (directory: string) => Promise<number>;
@@ -26,7 +25,7 @@ export interface VideoDeps {
   permits: Pick<ClubPermits, 'tryAcquire'>;
 }
 
-/** The reason why a video must wait: ffmpeg cannot be used, the disk has no room, or no permit is free (`place`). */
+/** Why a video must wait: ffmpeg cannot be used, the disk has no room, or no permit is free (`place`). */
 export type VideoWait = 'ffmpeg' | 'disk' | 'place';
 
 /**
@@ -89,14 +88,13 @@ interface VideoJob {
   directory: string;
   demuxer: string;
   durationMs: number;
-  /** The size of the rendition's picture, in pixels. */
   size: { width: number; height: number };
   signal: AbortSignal;
   tell: (words: string) => void;
 }
 
 interface Work extends VideoJob {
-  /** For each output, the filters that set its size and colours. */
+  /** The filters for size and colours of each output. */
   filters: Readonly<Record<'video' | 'picture', string>>;
 }
 
@@ -108,18 +106,15 @@ async function copy(contents: Pick<Contents, 'stream'>, file: string, signal: Ab
   await pipeline(Readable.from(bytes), createWriteStream(file, { mode: 0o600 }), { signal });
 }
 
-/**
- * Returns the input options. They allow ffmpeg to read only the copy, so the content of the file cannot make ffmpeg open another file or
- * address.
- */
+/** ffmpeg may read only the copy, so that the content of the file cannot make it open another file or address. */
 function input({ directory, demuxer }: VideoJob): string[] {
   const bounds = ['-max_pixels', String(videoRules.mostPixels), '-threads', String(videoRules.threads)];
   return ['-protocol_whitelist', 'file,pipe', '-f', demuxer, ...bounds, '-i', `file:${path.join(directory, original)}`];
 }
 
 /**
- * Reads the colours from the first frame. A copy of the stream shows the colours, and a PNG of the frame shows whether the frame has
- * transparency. If ffmpeg cannot read the frame, the colours are unknown.
+ * Reads the colours from the first frame: a copy of the stream shows the colours, and a PNG shows transparency. If ffmpeg cannot read the
+ * frame, the colours are unknown.
  */
 async function filtersFor(work: VideoJob, source: Work['size']): Promise<Work['filters']> {
   const { ffmpeg, directory, durationMs, size, signal, tell } = work;

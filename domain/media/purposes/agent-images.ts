@@ -1,4 +1,4 @@
-/** Images that students show to agents. Checks that a question may use its images. */
+/** Checks that a question may use the images that a student shows to an agent. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';

@@ -1,4 +1,4 @@
-/** Files for assignments that the student has not submitted yet. */
+/** Lists and removes a student's files for assignments that are not submitted yet. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
@@ -18,7 +18,7 @@ import { RefusalToPerson } from '../../language/refusal.ts';
  */
 const isUnsent = sql`(erases_at IS NOT NULL OR status <> 'ready')`;
 
-/** @returns a page of the files that count for the student's limit of 20 unsent files, newest first */
+/** @returns a page of the files in the student's limit of 20 unsent files, newest first */
 export async function listUnsentFiles(
   db: Queries,
   storage: ObjectStore,

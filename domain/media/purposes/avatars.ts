@@ -1,6 +1,6 @@
 /**
- * Pictures of students (MED-28). A student has at most one ready picture, which all members of the club see, and one unfinished picture.
- * A new reservation removes an earlier unfinished picture. When the new picture is ready, it replaces the ready picture.
+ * Pictures of students (MED-28). A student has at most one ready picture, which all members of the club see, and one unfinished picture. A
+ * new reservation removes an earlier unfinished picture. When the new picture is ready, it replaces the ready picture.
  */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
@@ -14,8 +14,8 @@ const avatarsOf = (studentId: Id): Sql =>
   sql`SELECT id FROM media WHERE owner_id = ${studentId} AND purpose = 'avatar' AND removed_at IS NULL`;
 
 /**
- * Removes the unfinished and failed pictures of a student before a new reservation. The caller holds the student's lock. Maintenance
- * erases the files.
+ * Removes a student's unfinished and failed pictures before a new reservation. The caller holds the student's lock. Upkeep erases the
+ * files.
  */
 export async function removeUnreadyAvatars(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await removeFiles(tx, sql`${avatarsOf(studentId)} AND status <> 'ready'`, now);

@@ -11,7 +11,6 @@ import { unusedUntil } from '../erasure/erasure.ts';
 import type { MediaOwner } from '../media.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** The purposes of files that students send. */
 type SentPurpose = Extract<MediaPurpose, 'assignment' | 'post'>;
 
 /**
@@ -42,7 +41,7 @@ export async function keepSentFiles(
 }
 
 /**
- * Makes files unsent again. The service removes these files after some days, unless the student sends them again.
+ * Makes files unsent again. They are removed after some days, unless the student sends them again.
  * @param which a query for the ids of the files
  */
 export async function releaseFiles(tx: Transaction, purpose: SentPurpose, which: Sql, now: Date): Promise<void> {

@@ -1,7 +1,4 @@
-/**
- * Settles the arrival of an uploaded file. The first process that notices the arrival settles it. Each arrival is settled only once
- * (MED-16).
- */
+/** Settles the arrival of an uploaded file, once, by the first process that notices it (MED-16). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -13,7 +10,7 @@ import { maxBytes, type MediaError } from '../media.policy.ts';
 import type { MediaDeps } from '../media.ts';
 import { admitFile } from './storage.ts';
 
-/** The columns of an uploaded file that this module needs to settle the arrival. */
+/** The columns that decide about an arrival. */
 export interface ArrivingFile {
   id: Id;
   clubId: Id;
@@ -22,14 +19,13 @@ export interface ArrivingFile {
   objectKey: string | null;
 }
 
-/** `missing`: the file has not arrived completely. `too late`: another process has settled the arrival, or is settling it. */
+/** `missing`: the file has not arrived completely. `too late`: another process settles the arrival. */
 type Arrival = 'processing' | 'failed' | 'missing' | 'too late';
 
 /**
- * Reads the size from the store, and settles the arrival. If the process that received the last part of a resumable upload has not joined
- * the parts, this function joins them (MED-26).
- * @param chargeChange a function. Only the call of `settleArrival` that changes the row calls `chargeChange`, once. If `chargeChange`
- * throws, the upload stays unchanged
+ * Reads the size from the store, and settles the arrival. Also joins the parts of a resumable upload, if the process of the last part has
+ * not (MED-26).
+ * @param chargeChange called once, by the call that changes the row. If it throws, the upload stays unchanged
  * @throws any error of the store
  */
 export async function settleArrival(
@@ -43,8 +39,8 @@ export async function settleArrival(
 }
 
 /**
- * The waits before each request for the size of the file, in milliseconds. While another process joins the parts, the store may have
- * neither the parts nor the file.
+ * The waits before each look at the store, in milliseconds. While another process joins the parts, the store may have neither the parts nor
+ * the file.
  */
 const joiningMs = [0, 100, 400, 1_000] as const;
 
@@ -74,8 +70,8 @@ function openUploadOf(db: Queries, id: Id): Promise<{ multipartId: string | null
 }
 
 /**
- * Returns the value of `upload_expires_at` for a row of `media` whose upload has ended. If the file was uploaded through our listener, the
- * value is the current time. Otherwise the value does not change, because an address of the bucket stays valid until it expires.
+ * The value of `upload_expires_at` after an upload: now, if it went through our listener. An address of the bucket stays valid until it
+ * expires, so the value does not change.
  */
 export function endOfAddress(now: Date): Sql {
   return sql`CASE WHEN EXISTS (SELECT FROM media_uploads WHERE media_uploads.id = media.id)

@@ -19,11 +19,9 @@ import { limitOf, termsOf, type Terms } from '../../billing/terms.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 
-/** A club's storage as a transaction reads it while holding the storage's lock. Amounts are in bytes. */
+/** A club's storage, as a transaction reads it while it holds the storage's lock. In bytes. */
 interface LockedStorage {
-  /** The number of bytes of files. */
   storedBytes: number;
-  /** The number of bytes of open reservations. */
   reservedBytes: number;
   limit: number;
   overage: 'billed' | 'refused';
@@ -38,8 +36,8 @@ interface LockedStorage {
 const [lockedKind] = mediaKinds;
 
 /**
- * Locks the club's storage until the transaction ends, and adds its pending changes to the totals. In the order of locks, storage comes
- * after students and files and before the club (docs/explanation/architecture.md#locks).
+ * Locks the club's storage until the transaction ends, and adds its pending changes to the totals. It comes after students and files and
+ * before the club in the order of locks (docs/explanation/architecture.md#locks).
  */
 async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> {
   // The lock needs a separate statement. Only then does the next statement see the changes of the transaction that held the lock before.
@@ -65,11 +63,10 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
 }
 
 /**
- * Requires room for an announced file. The transaction then holds the lock of the storage, so two reservations cannot take the same bytes.
- * In the same transaction, the caller must insert the file's row with `bytes` as `heldBytes`. The row counts these bytes until the file is
- * settled, fails, expires or is removed.
+ * Requires room for an announced file. The lock on the storage keeps two reservations from taking the same bytes. The caller inserts the
+ * file's row with `bytes` as `heldBytes` in this transaction. They count until the file is settled, fails, expires or is removed.
  *
- * Locks the club's storage. The caller may hold the locks of the student and of files, but must not hold the lock of the club's row.
+ * The caller may hold locks of the student and of files, but not of the club's row.
  * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. If the size is unknown, one free
  * byte is enough
  * @param addressee the kind of person who reads the refusal. A refusal for a student says nothing about the plan (AUTH-10)
@@ -84,15 +81,15 @@ export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number,
 }
 
 /**
- * Admits an uploaded file of this size. The file may always use the bytes of its reservation, so only a file that is larger needs more
- * room. If the plan bills overage, the overage is recorded, and no file is refused (BILL-7).
+ * Admits an uploaded file of this size. Only bytes beyond its reservation need more room. If the plan bills overage, it is recorded, and no
+ * file is refused (BILL-7).
  *
  * Locks the club's storage. The caller holds the lock of the file's row, but not the lock of the club's row. The caller then sets the row's
  * `size_bytes`, which replaces the held bytes. The caller must change the row in only one UPDATE. A second UPDATE would check the foreign
  * key to the student again, and would wait for a removal of that student. This removal waits for the file, so the two transactions would
  * deadlock (docs/explanation/architecture.md#locks).
  * @param sizeBytes the size that the bucket reports
- * @returns false if the storage has no room. The caller then records the file as failed (`storage_full`), without a size
+ * @returns false without room. The caller then records the file as failed (`storage_full`), without a size
  */
 export async function admitFile(
   tx: Transaction,
@@ -111,7 +108,7 @@ export async function admitFile(
   return true;
 }
 
-/** The number of changes that one round of maintenance reads. The round needs a few milliseconds for each club. */
+/** The changes that a round of upkeep reads, in a few milliseconds for each club. */
 const changesPerRound = 500;
 
 /**

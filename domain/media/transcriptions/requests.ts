@@ -9,8 +9,7 @@ import { presentTranscription } from '../media.ts';
 import { canonicalLanguage, findWithRoom, lockPlayed } from '../library/tracks.ts';
 
 /**
- * Starts a run that makes the track. If the transcription is pending, a repeated request changes nothing. If the transcription has failed,
- * a repeated request starts it again.
+ * Starts a run that makes the track. Repeating the request changes nothing while it is pending, and starts it again after a failure.
  * @param deps.makesSubtitles whether the deployment has a program that makes subtitles
  * @throws DomainError not_configured, not_found, invalid_file, invalid_request (the language is invalid), track_exists (an uploaded track
  * exists), too_many_tracks, transcription_pending (a transcription in another language is pending)

@@ -1,6 +1,6 @@
 /**
- * Makes subtitles from the speech in a file. ffmpeg makes a WAV of the file's first audio stream, and the operator's command writes
- * subtitles as WebVTT or SRT (MED-34).
+ * Makes subtitles from the speech in a file. ffmpeg makes a WAV of its first audio stream, and the operator's command writes WebVTT or SRT
+ * (MED-34).
  */
 import { constants, createWriteStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import type { Contents } from '../processing/contents.ts';
 import { commandTime, transcriptionRules } from './transcription.policy.ts';
 
 export interface SpeechDeps {
-  /** The command that makes subtitles: a program and its arguments, with placeholders; undefined if the deployment has no such program. */
+  /** A program and its arguments with placeholders; undefined if the deployment has none. */
   command: readonly string[] | undefined;
   ffmpeg: Ffmpeg;
   workDirectory: string;
@@ -56,7 +56,7 @@ const demuxers: Readonly<Record<string, string>> = {
   'audio/aac': 'aac',
 };
 
-/** The subtitles as WebVTT, an error, or the reason why the work must wait. */
+/** The subtitles as WebVTT, an error, or why the work must wait. */
 export type Speech = { vtt: Buffer } | { error: TranscriptionError } | { waitsFor: 'program' | 'disk' };
 
 export const subtitlePlaceholders = ['input', 'output', 'language'] as const;
@@ -107,7 +107,7 @@ async function fromCopy(
   const bounds = { timeMs: soundTime, memoryMb: soundMemoryMb, fileBytes: soundBytes(file) };
   const demuxer = demuxers[file.mime ?? ''];
   if (demuxer === undefined) return { error: 'no_sound' };
-  // ffmpeg may open only the copy, so the content of the copy cannot make ffmpeg open another file.
+  // ffmpeg may open only the copy, so that its content cannot make ffmpeg open another file.
   const inputOptions = ['-protocol_whitelist', 'file,pipe', '-f', demuxer, '-threads', String(videoRules.threads)];
   const input = [...inputOptions, '-i', `file:${original}`];
   const output = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', '-f', 'wav'];
@@ -143,7 +143,7 @@ function soundBytes({ durationMs }: SpokenFile): number {
   return Math.ceil((ms / 1_000 + 60) * transcriptionRules.soundBytesASecond);
 }
 
-/** A program may write its output to the given path with one of these endings added. */
+/** A program may add one of these endings to the given path. */
 const endings = ['', '.vtt', '.srt'];
 
 /** @param outputPath the path that the command received @param durationMs the duration of the sound; null if it is unknown */

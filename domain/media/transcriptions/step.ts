@@ -26,16 +26,12 @@ export interface TranscriptionDeps {
   makeSubtitles: (file: SpokenFile, work: SpeechWork) => Promise<Speech>;
   /** Receives each error that the file did not cause, before the next try. */
   onFault: (error: unknown) => void;
-  /**
-   * Receives the outcome of each transcription. Also receives `unavailable` whenever a transcription must wait, because the program is not
-   * available or the disk has no room.
-   */
+  /** Receives the outcome of each transcription, and `unavailable` whenever it must wait for the program or the disk. */
   onOutcome: (outcome: TranscriptionOutcome | 'unavailable') => void;
-  /** A point at which tests stop the process. */
   failpoint: (name: 'speech_claimed' | 'speech_made' | 'speech_stored' | 'speech_recorded') => Promise<void>;
 }
 
-/** `gone`: the row does not exist any more, because the subtitles were made or uploaded, or the file was removed. */
+/** `gone`: the row no longer exists, because the subtitles were made or uploaded, or the file was removed. */
 export type TranscriptionOutcome = 'gone' | 'failed';
 
 export type TranscriptionStep =
@@ -57,9 +53,9 @@ const lease = defineLease(MediaTranscription, {
 });
 
 /**
- * Runs one step of a transcription. A repeated call changes nothing if the step is finished, or if a worker has claimed it.
+ * Runs one step of a transcription. A repeated call changes nothing if the step is finished or a worker has claimed it.
  * @param now Unix milliseconds
- * @throws Error if Postgres is not reachable; other faults are recorded in the row and tried again
+ * @throws Error if Postgres cannot be reached; other faults are recorded in the row and tried again
  */
 export async function transcribeFile(
   deps: TranscriptionDeps,
@@ -135,7 +131,7 @@ interface SpokenRow {
   durationMs: number | null;
 }
 
-/** @returns undefined if the file was removed, or an administrator has uploaded a track */
+/** @returns undefined if the file was removed or an uploaded track exists */
 function findSpoken(db: Queries, { id, clubId, language }: SpokenClaim): Promise<SpokenRow | undefined> {
   return db.one<SpokenRow>(sql`
     SELECT mime, object_key AS "objectKey", size_bytes::float8 AS "sizeBytes", sha256, duration_ms::float8 AS "durationMs" FROM media
@@ -146,7 +142,7 @@ function findSpoken(db: Queries, { id, clubId, language }: SpokenClaim): Promise
 
 interface MadeSubtitles {
   vtt: Buffer;
-  /** Identifies the content of the file from which the subtitles were made. */
+  /** The content of the file that was transcribed. */
   source: Pick<SpokenRow, 'sha256' | 'sizeBytes'>;
 }
 
@@ -191,7 +187,7 @@ async function record(
   });
 }
 
-/** Locks the file before its transcription. Requests lock both in the same order. */
+/** Locks the file before its transcription, as requests do. */
 async function isStillPlayed(tx: Transaction, { id, clubId }: SpokenClaim): Promise<boolean> {
   try {
     await lockPlayed(tx, clubId, id);
@@ -202,9 +198,7 @@ async function isStillPlayed(tx: Transaction, { id, clubId }: SpokenClaim): Prom
   }
 }
 
-/**
- * Returns whether the file still has this content. The function does not compare keys, because a file gets a new key when it is moved.
- */
+/** Returns whether the file still has this content. The function does not compare keys, because a file gets a new key when it is moved. */
 async function hasContent(db: Queries, mediaId: Id, { sha256, sizeBytes }: MadeSubtitles['source']): Promise<boolean> {
   const file = await db.one(
     sql`SELECT FROM media WHERE id = ${mediaId} AND sha256 IS NOT DISTINCT FROM ${sha256} AND size_bytes = ${sizeBytes}`,
@@ -229,7 +223,7 @@ async function fail(db: Queries, { id, fence }: Claim, error: TranscriptionError
   if (changedRows === 0) throw new LeaseLost();
 }
 
-/** @param attempts 1 if the ended claim counts as an attempt, otherwise 0 */
+/** @param attempts 1 if the claim counts as an attempt, otherwise 0 */
 async function release(db: Queries, { id, fence }: Claim, at: Date, attempts: 0 | 1): Promise<void> {
   await db.run(
     sql`UPDATE media_transcriptions SET lease_until = NULL, looks_at = ${at}, attempts = attempts - 1 + ${attempts}::int

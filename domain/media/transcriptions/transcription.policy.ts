@@ -4,21 +4,18 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 export const transcriptionRules = {
-  /** The time limit is the length of the file multiplied by this factor. The time limit is at least `leastMs` and at most `mostMs`. */
+  /** The time limit is the length of the file times this, but at least `leastMs` and at most `mostMs`. */
   timesItsLength: 3,
   leastMs: 10 * minute,
   mostMs: 6 * hour,
   memoryMb: 6_144,
-  /**
-   * The limit of CPU time is the time limit multiplied by this number of cores. This limit also stops a child process that has left the
-   * process group.
-   */
+  /** The limit of CPU time is the time limit times this many cores. It also stops a child process that has left the process group. */
   cores: 16,
   /** The maximum size of the command's temporary files, not including the sound. */
   scratchBytes: 1_024 * 1_024 * 1_024,
   /** The maximum size of the subtitles. */
   maxOutputBytes: 2 * 1_024 * 1_024,
-  /** The number of bytes for one second of sound: 16,000 samples of two bytes. */
+  /** 16,000 samples of two bytes. */
   soundBytesASecond: 32_000,
   soundMs: hour,
   /** The time limit of the test that `doctor` runs. In this test, the program must also load its model. */

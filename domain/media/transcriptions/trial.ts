@@ -8,14 +8,14 @@ import { transcriptionRules } from './transcription.policy.ts';
 
 const trialSeconds = 2;
 
-/** @returns the message that operators read if the program of the command does not exist */
+/** @returns the message for operators if the program does not exist */
 export const noProgram = ([executable = '']: readonly string[]): string =>
   `The program ${executable} does not exist. Install it, or name another program in SUBTITLES_COMMAND.`;
 
 /**
  * Runs the command in the same way as for a file, within the limits of {@link transcriptionRules}.
  * @param workDirectory an existing directory
- * @returns a message about the problem. The result is undefined if the command wrote readable subtitles, or a subtitle file without cues
+ * @returns a message about the problem; undefined if the command wrote readable subtitles, even without cues
  */
 export async function problemOfCommand(command: readonly string[], workDirectory: string): Promise<string | undefined> {
   const file = await findProgram(command);
@@ -37,7 +37,7 @@ export async function problemOfCommand(command: readonly string[], workDirectory
     : `${file} made no subtitles of a trial sound within its limits (${bounds}). Check that it is complete with its model, and writes to {output}.`;
 }
 
-/** Returns a WAV that contains only silence, with 16 kHz, one channel and two bytes per sample. */
+/** A WAV of silence with 16 kHz, one channel and two bytes per sample. */
 export function silentWav(seconds: number): Buffer {
   const { soundBytesASecond } = transcriptionRules;
   const samples = Buffer.alloc(seconds * soundBytesASecond);

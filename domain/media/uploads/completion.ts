@@ -1,4 +1,4 @@
-/** Completes uploads: a caller reports that the file has arrived, and a worker processes the file (MED-16). */
+/** Completes uploads: the caller reports the arrival of a file, and a worker processes it (MED-16). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -19,8 +19,7 @@ export interface CompletionDeps extends MediaDeps {
  * Records that a file has arrived, which starts the processing of the file. Then it waits a moment for the result. The object cannot be
  * replaced after it has arrived. The store accepts only one upload for each key ({@link MediaDeps.storage}, `signPut`), and only the object
  * of a failed or removed file is erased. A file that is too large for its announced type, or for the club's storage, fails immediately.
- * @param chargeChange a function. Only the call of `completeMedia` that changes the row calls `chargeChange`, once. If `chargeChange`
- * throws, the upload stays unchanged
+ * @param chargeChange called once, by the call that changes the row. If it throws, the upload stays unchanged
  * @returns the record: `ready`, `failed`, still `processing`, or `uploading` if another call is about to change it
  * @throws DomainError not_found (also for a file of another owner), upload_missing (no file has arrived), any error of `chargeChange`
  */
@@ -66,13 +65,10 @@ const isUnderWay = ({ status }: StoredMedia) => status === 'uploading' || status
 
 /** The number of calls in this process that wait for a file. */
 let watching = 0;
-/**
- * The waits between two reads of the file's row, in milliseconds. The first waits are short, because small files are ready soon. The later
- * waits are longer.
- */
+/** In milliseconds. The first waits are short, because small files are ready soon. */
 const looks = [40, 60, 100, 150, 200] as const;
 
-/** Reads the file's row repeatedly, until the processing has ended or the time is over. @throws DomainError not_found */
+/** Reads the file's row until the processing has ended or the time is over. @throws DomainError not_found */
 async function watch(db: Queries, owner: MediaOwner, mediaId: Id, watchMs: number): Promise<StoredMedia> {
   let stored = await findStored(db, owner, mediaId);
   if (watching >= processingRules.maxWatching) return stored;

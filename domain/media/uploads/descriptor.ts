@@ -1,7 +1,4 @@
-/**
- * The upload descriptor, which tells a client how to upload a file: the address for the file's bytes, and the headers of the requests
- * (MED-12).
- */
+/** Tells a client how to upload a file: the address of its bytes, and the headers of the requests (MED-12). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -25,7 +22,7 @@ interface UploadingFile {
   objectKey: string | null;
   purpose: MediaPurpose;
   mime: string | null;
-  /** The size of the file in bytes. The signed address of the bucket accepts only a file of this size. */
+  /** In bytes. The bucket's signed address accepts only a file of this size. */
   heldBytes: number;
 }
 

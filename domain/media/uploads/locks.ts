@@ -13,9 +13,9 @@ import { listen } from '../../../platform/infra/postgres/notifications.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { resumableRules } from '../media.policy.ts';
 
-/** The channel on which a waiting request notifies the holder; the payload is the file's id. */
+/** Waiting requests notify the holder on this channel, with the file's id as payload. */
 const channel = 'upload_locks';
-/** The time between two tries to get the lock. A holder needs a few times this long to release the lock. */
+/** The time between two tries. A holder needs a few times this long to release the lock. */
 const retryMs = 50;
 /** The time between two requests to the holder to release the lock. */
 const notifyMs = 1_000;
@@ -26,13 +26,13 @@ export class UploadLocked extends Error {
 }
 
 export interface UploadLock extends Claim {
-  /** Releases the lock. This function may be repeated, and may be called after the lock was lost. */
+  /** Releases the lock. It may be called again, and after the lock was lost. */
   release(): Promise<void>;
 }
 
 export interface UploadLocks {
   /**
-   * @param letGo a function that is called when another request waits for the lock, when the lock is lost, or when the upload has ended
+   * @param letGo called when another request waits for the lock, when the lock is lost, or when the upload has ended
    * @param signal ends the wait
    * @throws UploadLocked, DomainError not_found
    */

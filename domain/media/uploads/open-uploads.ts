@@ -21,11 +21,11 @@ export interface UploadedFile {
   length: number;
   /** The store's id of a multipart upload; undefined until the first bytes arrive. */
   multipartId: string | undefined;
-  /** Whether the upload is open. It is false after the file has arrived, has failed or was removed. */
+  /** False after the file has arrived, has failed or was removed. */
   isOpen: boolean;
 }
 
-/** @returns the upload; undefined if the file is unknown, removed or failed, or is not uploaded through our listener */
+/** @returns undefined if the file is unknown, removed or failed, or not uploaded through our listener */
 export async function findUploadedFile(db: Queries, mediaId: Id): Promise<UploadedFile | undefined> {
   const row = await db.one<
     Omit<UploadedFile, 'length' | 'multipartId'> & { length: string; multipartId: string | null }
@@ -42,7 +42,7 @@ export async function findUploadedFile(db: Queries, mediaId: Id): Promise<Upload
 /**
  * Sets the length of an upload. If the reservation states a size, the length must be the same. If the reservation states no size, as for a
  * student's file, this function reserves the length in the club's storage (MED-21).
- * @param header the name of the request's header that contains the length
+ * @param header the name of the header with the length
  * @throws DomainError not_found, invalid_request, limit_reached
  */
 export async function declareLength(
@@ -86,7 +86,7 @@ export async function countOpenUploads(db: Queries, clubId: Id): Promise<number>
 
 /**
  * Records the id that the store gave to the upload. Only the holder of the upload's lock can record it.
- * @returns false if the lock was lost, or if another request has already recorded an id
+ * @returns false if the lock was lost or another request has recorded an id
  */
 export async function recordMultipart(
   db: Queries,

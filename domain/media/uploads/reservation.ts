@@ -1,4 +1,4 @@
-/** Reserves uploads: a reservation inserts the row of the file, and returns the address for its bytes. */
+/** Reserves uploads: inserts the row of the file, and returns the address for its bytes. */
 import { Media } from '../../../entities/media/media.ts';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -41,7 +41,7 @@ export interface AnnouncedFile {
   fileName: string;
   /** The type of the file. It must be one of the types that the contract lists for the purpose of the file. */
   mime: string;
-  /** The size in bytes. Absent if the bytes are sent to our listener, which reads the size from the request (MED-29). */
+  /** In bytes. Absent if our listener reads the size from the request (MED-29). */
   sizeBytes?: number;
   /** The title. If it is absent, the name of the file is used. */
   title?: string;
@@ -131,7 +131,7 @@ export async function reserveAssignmentFile(
 }
 
 /**
- * Reserves an upload of a file for a student's post: an image or a PDF. The function locks the student, as `reserveAgentImage` does.
+ * Reserves an upload of an image or a PDF for a student's post. Locks the student, as `reserveAgentImage` does.
  * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed)
  */
 export async function reservePostFile(
@@ -250,9 +250,8 @@ function uploadEnd(mime: string, now: Date): Date {
 }
 
 /**
- * Returns a new address or token for a file that has not arrived yet, and gives the upload more time. The service keeps the bytes that were
- * already sent.
- * @param chargeChange a function that is called once, before the row changes
+ * Returns a new address or token for a file that has not arrived, and gives the upload more time. Bytes that were already sent stay.
+ * @param chargeChange called once, before the row changes
  * @throws DomainError not_found (also for a file of another owner), upload_ended, any error of `chargeChange`
  */
 export async function renewUpload(
@@ -277,7 +276,7 @@ export async function renewUpload(
     const addressBytes = way === 'bucket' ? row.heldBytes : null;
     const changes = { uploadExpiresAt: expiresAt, addressBytes, erasesAt, updatedAt: now };
     await tx.manager.update(Media, { id: mediaId }, changes);
-    // Versions up to 0.2.0 reserved files without inserting this row.
+    // Versions up to 0.2.0 reserved files without this row.
     if (way === 'listener')
       await tx.run(sql`
         INSERT INTO media_uploads (id, club_id) VALUES (${mediaId}, ${owner.clubId}) ON CONFLICT (id) DO NOTHING`);

@@ -1,6 +1,6 @@
 /**
- * Tokens of resumable uploads. A token names a file and the time at which the token expires, and proves that this service issued the token.
- * Tokens are not stored (MED-26).
+ * Issues and reads tokens of resumable uploads. A token names a file and its own expiry, and proves that this service issued it. Tokens are
+ * not stored (MED-26).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';

@@ -1,7 +1,4 @@
-/**
- * The limits of open uploads of a student and of a library. If a file is removed, its upload still counts until its address expires
- * (MED-29).
- */
+/** Limits the open uploads of a student and of a library. The upload of a removed file counts until its address expires (MED-29). */
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -27,8 +24,8 @@ export async function countUnused(tx: Transaction, studentId: Id, purpose: Media
 }
 
 /**
- * Limits the valid upload addresses for avatars. The limit counts addresses and not reservations, because a file can be uploaded to an
- * address even after the reservation was removed.
+ * Limits the valid upload addresses for avatars. Addresses are counted and not reservations, because an address works even after its
+ * reservation was removed.
  * @throws DomainError too_many_images
  */
 export async function requireFewAvatarUploads(tx: Transaction, studentId: Id, now: Date): Promise<void> {
@@ -42,8 +39,8 @@ export async function requireFewAvatarUploads(tx: Transaction, studentId: Id, no
 }
 
 /**
- * Limits the open uploads of a library. The caller holds the lock of the club's storage. So if two reservations run at the same time, the
- * second reservation counts the upload of the first.
+ * Limits the open uploads of a library. The caller holds the lock of the club's storage, so that the second of two simultaneous
+ * reservations counts the first.
  * @throws DomainError too_many_uploads
  */
 export async function requireFewUploads(tx: Transaction, clubId: Id, way: UploadWay, now: Date): Promise<void> {
@@ -61,7 +58,7 @@ export async function requireFewUploads(tx: Transaction, clubId: Id, way: Upload
     );
 }
 
-/** @returns the number of a library's upload addresses that are valid and to which no file has been uploaded */
+/** @returns the number of a library's valid upload addresses without an uploaded file */
 async function countAddresses(tx: Transaction, clubId: Id, now: Date): Promise<number> {
   const row = await tx.one<{ open: number }>(sql`SELECT count(*)::int AS open FROM media
       WHERE club_id = ${clubId} AND owner_id IS NULL AND address_bytes IS NOT NULL AND upload_expires_at > ${now}

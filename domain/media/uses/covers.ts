@@ -16,7 +16,7 @@ export async function setCover(tx: Transaction, clubId: Id, place: UsingRecord, 
 }
 
 /**
- * @param mediaId a file of the club's library, whose lock the transaction holds
+ * @param mediaId a file of the club's library that the transaction has locked
  * @throws DomainError invalid_request (the file is not a ready image)
  */
 export async function requireCoverImage(tx: Transaction, mediaId: Id): Promise<void> {

@@ -20,7 +20,7 @@ export interface UsingRecord {
  * Replaces the files that a record uses. The caller holds the record's lock, so that the uses of the record are written one after another.
  * The caller must not hold the lock of the club's row (docs/explanation/architecture.md#locks). No file of the list can be deleted or
  * archived before the transaction ends.
- * @param mediaIds the ids of the files in any order and case; an id that is listed twice counts once
+ * @param mediaIds in any order and case; repeated ids count once
  * @param mayBeGone the ids of files that may no longer exist in the library. For most records, these are the files that the record used
  * before. For a draft, these are all files of the draft, because the service reports the problems of a draft later
  * @param from the record from which this record was copied. An archived file is accepted if that record uses it
@@ -67,10 +67,7 @@ async function usedBy(tx: Transaction, { kind, id }: UsingRecord): Promise<Id[]>
   return rows.map(({ mediaId }) => mediaId);
 }
 
-/**
- * Locks files in the order of their ids, like every transaction that locks several files. The result does not contain files that were
- * removed before this function locked them.
- */
+/** Locks files by id, like every transaction that locks several. Files that were removed before are left out. */
 async function lockFiles(
   tx: Transaction,
   clubId: Id,
@@ -83,7 +80,7 @@ async function lockFiles(
      ORDER BY id FOR SHARE`);
 }
 
-/** A condition on `media_uses use`. It is true if the use is live. */
+/** True if the row `media_uses use` is live. */
 function isLive(places: AllMediaUseRules): Sql {
   const conditions = rulesOf(places).map(
     ([kind, place]) => place.isLive && sql`(use.kind <> ${raw(`'${kind}'`)} OR ${place.isLive})`,
@@ -91,7 +88,7 @@ function isLive(places: AllMediaUseRules): Sql {
   return all([sql`true`, ...conditions]);
 }
 
-/** Builds the SQL value for the title of the record that a row `media_uses use` names. */
+/** The SQL for the title of the record that a row `media_uses use` names. */
 function title(places: AllMediaUseRules): Sql {
   const titles = rulesOf(places).map(([kind, place]) => sql`WHEN ${raw(`'${kind}'`)} THEN (${place.title})`);
   return sql`CASE use.kind ${titles.reduce((left, right) => sql`${left} ${right}`)} END`;
@@ -99,7 +96,7 @@ function title(places: AllMediaUseRules): Sql {
 
 const rulesOf = (places: AllMediaUseRules) => mediaUseKinds.map((kind) => [kind, places[kind]] as const);
 
-/** SQL for the number of records that use the file of a row of `media`. */
+/** The number of records that use the file of a row of `media`. */
 export const usageCount = (places: AllMediaUseRules): Sql =>
   sql`(SELECT count(*)::int FROM media_uses use WHERE use.media_id = media.id AND ${isLive(places)})`;
 
@@ -143,7 +140,7 @@ export async function endUses(tx: Transaction, places: AllMediaUseRules, mediaId
   await tx.run(sql`DELETE FROM media_uses WHERE media_id = ${mediaId}`);
 }
 
-/** Ends all uses by these records, whether the uses are live or not. @param which a query for the ids of the records */
+/** Ends all uses by these records, live or not. @param which a query for the ids of the records */
 export async function endUsesOf(tx: Transaction, kind: MediaUseKind, which: Sql): Promise<void> {
   await tx.run(sql`DELETE FROM media_uses WHERE kind = ${kind} AND place_id IN (${which})`);
 }

@@ -6,9 +6,9 @@ import { isEmail } from '../../../platform/core/text/email.policy.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 
 const longestAddress = 254;
-/** A text that is longer than this cannot be a single address, even with white space around the address. */
+/** A longer text cannot be a single address, even with white space around it. */
 const longestField = 1_000;
-/** The maximum number of addresses in a body. The body of a sale has only a few. */
+/** The body of a sale has only a few addresses. */
 const maxAddresses = 200;
 /**
  * In `'ada@example.com'` and `mail=ada@example.com`, the quote and the equals sign may separate the address from other text, or may belong
@@ -23,10 +23,7 @@ export function readAddress(text: string): string | undefined {
   return address.length <= longestAddress && isEmail(address) ? foldEmail(address) : undefined;
 }
 
-/**
- * Reads an address like `readAddress`, but folds the text before the check. The service read notices in this way before `readAddress`
- * existed.
- */
+/** Folds the text before the check, as notices were read before `readAddress` existed. */
 function readFolded(text: string): string | undefined {
   const address = foldEmail(text);
   return address.length <= longestAddress && isEmail(address) ? address : undefined;
@@ -58,7 +55,7 @@ function addAddressesOf(text: string, addresses: Set<string>): void {
   for (let at = text.indexOf('@'); at !== -1 && addresses.size < maxAddresses; at = text.indexOf('@', at + 1)) {
     let end = at + 1;
     while (end - at <= longestAddress && ofDomain.test(text.charAt(end))) end++;
-    // The last character may be the full stop of a sentence, or a hyphen. In this case, that character is not a part of the address.
+    // A final full stop or hyphen is not a part of the address.
     while ('.-'.includes(text.charAt(end - 1))) end--;
     for (const start of beginningsBefore(text, at)) {
       const address = readFolded(text.slice(start, end));

@@ -86,7 +86,7 @@ interface Owner {
 }
 
 export interface KnownOwner extends Owner {
-  /** The current address of the student. Null for a removed student. */
+  /** Null for a removed student. */
   email: string | null;
   removed: boolean;
 }

@@ -1,4 +1,4 @@
-/** Notices of sales platforms. The service stores notices as received (SALE-1) and shows them to administrators, who can replay them. */
+/** Stores notices of sales platforms as received (SALE-1), and shows them to administrators, who can replay them. */
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
@@ -23,10 +23,10 @@ import { salesAdapters } from '../platforms/index.ts';
 type Notice = RecordOf<'SalesNotice'>;
 
 export interface ReceivedNotice {
-  /** The name of the platform from the request's path, unchecked. */
+  /** The name in the request's path, unchecked. */
   platform: string;
   token: string;
-  /** Reads the body of the request. This function is called only if the token is valid. */
+  /** Reads the body of the request, if the token is valid. */
   receiveBody: () => Promise<{ raw: Buffer; parse: () => unknown }>;
   /** @returns a header of the request, or an empty text if the header is absent */
   header: (name: string) => string;
@@ -39,10 +39,7 @@ export interface ReceivedNotice {
  */
 const maxNoticesPerBatch = 64;
 const maxBatchedBytes = 65_536;
-/**
- * For each kind of statement, the maximum number of statements that run at the same time. So these statements use only a few of the
- * process's database connections.
- */
+/** The limit for each kind of statement, so that they use only a few of the process's connections. */
 const maxConcurrent = 4;
 /**
  * The maximum length of a proof. A platform sends a proof, such as a signature, to show that it sent the notice. A longer proof is ignored.
@@ -140,12 +137,11 @@ interface NewNotice extends ConnectionKey {
   /** Encrypted. */
   proof: Buffer | null;
   addresses: readonly string[];
-  /** The tracing span of the request. */
   traceparent: string | undefined;
   now: Date;
 }
 
-/** The values of the new notices, by column, and the wakes that start the processing of these notices. */
+/** The new notices by column, and the wakes that start their processing. */
 interface NoticeValues {
   ids: readonly Id[];
   tokenHashes: readonly Buffer[];
@@ -228,7 +224,7 @@ export async function listNotices(db: Queries, clubId: Id, filter: NoticeFilter)
   return { rows: rows.map(present), total, next };
 }
 
-/** Removes a byte-order mark, because JSON parsers refuse a text with this mark. */
+/** Removes a byte-order mark, which JSON parsers refuse. */
 const textDecoder = new TextDecoder();
 
 /** @returns the notice with its body as received @throws DomainError not_found */

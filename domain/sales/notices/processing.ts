@@ -20,10 +20,7 @@ import {
 import { salesAdapters } from '../platforms/index.ts';
 import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
 
-/**
- * The lease of a claim, in milliseconds. It is long enough for the transaction, which has about ten statements. If a transaction waits too
- * long for locks, it loses its lease and records nothing.
- */
+/** Long enough for the transaction of about ten statements. If it waits too long for locks, it loses its lease and records nothing. */
 const lease = defineLease(SalesNotice, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',
@@ -35,9 +32,8 @@ export type NoticeOutcome = Exclude<NoticeStatus, 'pending'>;
 export type NoticeStep = { done: true; outcome: NoticeOutcome } | { done: false; at: number; attempt: number };
 
 export interface NoticeDeps extends VaultDeps {
-  /** Receives the outcome of each notice, for metrics. */
   onOutcome: (outcome: NoticeOutcome) => void;
-  /** A hook with which tests stop the process at this point. In production the hook does nothing. */
+  /** A hook at which tests stop the process. */
   failpoint: (name: 'notice_claimed' | 'notice_recorded') => Promise<void>;
 }
 
@@ -78,7 +74,7 @@ async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date):
     if (error instanceof LeaseLost) throw error;
     const refusal = refusalOf(error);
     if (refusal !== undefined) return recordFailure(deps, claimed, sale, refusal, now);
-    // An internal error must reach Temporal, which repeats the step. This must also happen if the error could not be recorded.
+    // Temporal must get an internal error to repeat the step, even if it could not be recorded.
     await recordFailure(deps, claimed, sale, undefined, now).catch(ignoreLostLease);
     throw error;
   });
@@ -129,7 +125,7 @@ async function apply(
     for (const event of events) affected = await applyEvent(tx, deps.vault, claimed, event, now);
     const errorCode = codeOfIgnored(events, affected);
     const status = errorCode === null ? 'processed' : 'ignored';
-    // If another worker has claimed the notice, or if the student was removed, this error rolls back the changes above.
+    // This fails if another worker has the notice or the student was removed, and then rolls back the changes above.
     await lease.record(tx, claimed, {
       status,
       errorCode,
@@ -142,7 +138,7 @@ async function apply(
   });
 }
 
-/** The SET values that delete the personal data of a notice about a removed student. */
+/** Deletes the personal data of a notice about a removed student. */
 const purged = { body: null, proof: null, addresses: [] };
 
 function codeOfIgnored(events: readonly SalesEvent[], about: { removed: boolean } | undefined): NoticeErrorCode | null {
@@ -151,7 +147,7 @@ function codeOfIgnored(events: readonly SalesEvent[], about: { removed: boolean 
 }
 
 /**
- * @param sale an object to which the function writes the ids of the sale, even if it refuses the rest of the body
+ * @param sale gets the ids of the sale, even if the rest of the body is refused
  * @throws NoticeRefusal, UnreadableJson
  */
 function eventsOf(
@@ -172,7 +168,7 @@ function eventsOf(
   return adapter.parse(content.body);
 }
 
-/** @returns the refusal if the notice itself cannot be applied; undefined for an internal error */
+/** @returns why the notice itself cannot be applied; undefined for an internal error */
 function refusalOf(error: unknown): NoticeRefusal | undefined {
   if (error instanceof NoticeRefusal) return error;
   if (error instanceof UnreadableJson) return new NoticeRefusal('bad_shape');

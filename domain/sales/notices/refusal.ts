@@ -1,10 +1,10 @@
 /** Errors that end or restart the processing of a notice. */
 import type { NoticeErrorCode } from '../../../entities/sales/values.ts';
 
-/** The error for a refused notice. It has an error code, and the path of the fault in the body, but never a value from the body. */
+/** A refused notice, with an error code and the path of the fault in the body, but without a value from the body. */
 export class NoticeRefusal extends Error {
   readonly code: NoticeErrorCode;
-  /** The names of the fields from the body's root to the fault, joined by dots. Absent if the fault has no single location. */
+  /** Field names from the root of the body to the fault, joined by dots. Absent without a single location. */
   readonly path?: string | undefined;
 
   constructor(code: NoticeErrorCode, path?: string) {

@@ -1,6 +1,4 @@
-/**
- * The connections of a club. A connection is a URL to which a sales platform posts notices. Only the club and the platform know this URL.
- */
+/** Manages the connections of a club. A connection is a secret URL to which a sales platform posts notices. */
 import { IsNull } from 'typeorm';
 import { SalesConnection } from '../../../entities/sales/sales-connection.ts';
 import { randomBytes } from 'node:crypto';

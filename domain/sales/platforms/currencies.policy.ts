@@ -12,7 +12,7 @@ const currencies = new Map<string, Listed>(Object.entries(iso4217));
 export function decimalsOf(code: string): number | undefined {
   const listed = currencies.get(code);
   if (!listed) return undefined;
-  // A coin of the ouguiya or the ariary is a fifth of the unit. Nevertheless, ISO 4217 gives both currencies two decimals.
+  // A coin of the ouguiya or the ariary is a fifth of the unit, but ISO 4217 gives both two decimals.
   return listed.base === 10 ? listed.exponent : 2;
 }
 

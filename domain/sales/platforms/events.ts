@@ -20,14 +20,11 @@ interface Sale {
  */
 export interface PurchaseEvent extends Sale {
   kind: 'paid' | 'refunded' | 'chargeback';
-  /** The platform's id of the purchase. Each charge of a subscription has its own id. */
+  /** Each charge of a subscription has its own id. */
   purchaseId: string;
   /** The amount in the smallest unit of the currency. */
   amount: number;
-  /**
-   * The total amount of all refunds; `part` if the platform reports a partial refund without its amount; absent if the whole amount was
-   * refunded.
-   */
+  /** The sum of all refunds; `part` for a partial refund without an amount; absent if the whole amount was refunded. */
   refunded?: number | 'part';
   /** The code of ISO 4217. */
   currency: string;
@@ -60,11 +57,11 @@ export interface NoticeContent {
   raw: Buffer;
   /** The parsed JSON. */
   body: unknown;
-  /** The value of the header or the query parameter in which this platform sends its proof. Empty if there is none. */
+  /** The header or query parameter with the platform's proof. Empty if there is none. */
   proof: string;
 }
 
-/** The ids that the platform gives to a sale. An id is absent if it cannot be read. */
+/** The platform's ids of a sale. An id is absent if it cannot be read. */
 export interface SaleIds {
   purchaseId?: string | undefined;
   subscriptionId?: string | undefined;
@@ -73,21 +70,19 @@ export interface SaleIds {
 /** Reads the notices of one platform. Each platform has one adapter, in a file of `domain/sales/platforms/`. */
 export interface SalesAdapter {
   platform: SalesPlatform;
-  /** Whether the platform states amounts as decimals, such as 149.5, instead of smallest units. */
+  /** Whether the platform states amounts as decimals, such as 149.5, and not in smallest units. */
   sendsDecimals: boolean;
-  /**
-   * The part of the request that contains the proof: the name of a header in lower case, or the query parameter `signature`.
-   */
+  /** The place of the proof in a request: a header in lower case, or the query parameter `signature`. */
   proofIn: { header: string } | 'signature';
   /** @returns whether the proof shows that the sender knows the secret that the club got from the platform */
   isProven: (content: NoticeContent, secret: string) => boolean;
   /**
    * @returns the events of the notice; an empty list if the notice does not affect access
-   * @throws NoticeRefusal bad_shape, unknown_currency; each with the path of the fault in the body
+   * @throws NoticeRefusal bad_shape, unknown_currency, with the path of the fault in the body
    */
   parse: (body: unknown) => SalesEvent[];
-  /** @returns whether the amount is a text. Versions up to 0.2.0 interpreted such a text as smallest units */
+  /** @returns whether the amount is a text. Versions up to 0.2.0 read such a text as smallest units */
   statesTextAmount: (body: unknown) => boolean;
-  /** @returns the ids of the sale, even if the rest of the notice is unreadable. So the removal of a student finds the notice */
+  /** @returns the ids of the sale, even from an otherwise unreadable notice, so that the removal of a student finds it */
   identify: (body: unknown) => SaleIds;
 }

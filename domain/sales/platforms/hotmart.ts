@@ -18,7 +18,7 @@ import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsFromDecimal, type F
 
 const version = '2.0.0';
 
-/** The meaning of each event. Other events, such as a requested refund, a payment slip or a cart, do not affect access. */
+/** Other events, such as a requested refund, a payment slip or a cart, do not affect access. */
 const readers: Readonly<Record<string, (notice: Field) => SalesEvent[]>> = {
   PURCHASE_APPROVED: (notice) => [purchaseOf(notice, 'paid')],
   PURCHASE_COMPLETE: (notice) => [purchaseOf(notice, 'paid')],
@@ -79,7 +79,7 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
   };
 }
 
-/** Returns whether a refund is partial. The notice of a partial refund still states the full price. */
+/** The notice of a partial refund still states the full price. */
 const isPartialRefund = (purchase: Field) => purchase.at('status').stated() === 'PARTIALLY_REFUNDED';
 
 function lateOf(notice: Field): SalesEvent {

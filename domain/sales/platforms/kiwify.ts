@@ -8,8 +8,8 @@
  * - The end of the last paid period identifies a late charge. This end stays the same if the platform repeats the charge.
  * - The time of a cancellation, a late charge or a chargeback is the `updated_at` of its order.
  *
- * Some receivers report bodies in which another object contains the order. The documentation does not describe such bodies, and the adapter
- * does not read them.
+ * Some receivers report bodies with the order inside another object. The documentation does not describe them, and the adapter does not
+ * read them.
  */
 import { createHmac } from 'node:crypto';
 import { sameText } from '../../../platform/infra/keys/vault.ts';
@@ -81,7 +81,7 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
     amount: smallestUnitsOf(commissions.at('charge_amount')),
     currency: currencyOf(currency.exists ? currency : commissions.at('product_base_price_currency')),
     paidAt: firstTime(notice, ...timesOf.paid),
-    // The documentation does not say whether a notice of a refund states the end of the paid period.
+    // The documentation does not say whether a refund's notice states the end of the paid period.
     ...(id.exists && { subscription: { id: id.id(), ...(kind === 'paid' && periodEndOf(notice)) } }),
   };
 }

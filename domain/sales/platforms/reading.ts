@@ -9,12 +9,11 @@ import { NoticeRefusal } from '../notices/refusal.ts';
 
 /** A field of the body. `null` and an empty text count as absent. */
 export interface Field {
-  /** Whether the field has a value. */
   exists: boolean;
-  /** The path of the field: all names from the root of the body to the field, joined by dots. */
+  /** All names from the root of the body to the field, joined by dots. */
   path: string;
   at: (...names: string[]) => Field;
-  /** @returns the text, or a number as text, because platforms change the type of their ids */
+  /** @returns a text; a number becomes a text, because platforms change the type of their ids */
   id: () => string;
   text: () => string;
   /** @returns the text unchanged; undefined if the field is not a text */
@@ -25,10 +24,10 @@ export interface Field {
   decimal: () => string;
   /**
    * @param zone the offset of times that state no offset, such as `-03:00`
-   * @returns the time. The field may contain a time in ISO 8601, or milliseconds since 1970
+   * @returns the time, from ISO 8601 or from milliseconds since 1970
    */
   time: (zone?: string) => Date;
-  /** @returns the address in case-folded form. It is an address that the contract accepts */
+  /** @returns the case-folded address, if the contract accepts it */
   email: () => string;
 }
 
@@ -101,7 +100,7 @@ export function isText(body: unknown, path: readonly string[]): boolean {
   }
 }
 
-/** @returns the first of these ids that exists and is readable */
+/** @returns the first readable id */
 export function idOf(body: unknown, ...paths: readonly (readonly string[])[]): string | undefined {
   for (const path of paths) {
     try {
@@ -115,15 +114,13 @@ export function idOf(body: unknown, ...paths: readonly (readonly string[])[]): s
   return undefined;
 }
 
-/**
- * @param name the buyer's name, which may be absent. An unreadable name is repaired, or the part of the address before the @ replaces it
- */
+/** @param name may be absent. An unreadable name is repaired, or replaced by the part of the address before the @ */
 export function buyerOf(email: Field, name: Field): Buyer {
   const address = email.email();
   return { email: address, name: readName(name.stated() ?? '') ?? nameOfAddress(address) };
 }
 
-/** @returns the visible text, without characters that cannot be stored or shown; undefined if no text remains or if it is a web address */
+/** @returns the visible text without characters that cannot be stored or shown; undefined if nothing is left or it is a web address */
 function readName(text: string): string | undefined {
   // Shortens the text first, so that a text of a megabyte takes no more time than a normal name.
   const storable = text

@@ -1,4 +1,4 @@
-/** Products of sales platforms, and the deliveries that each product grants when it is sold. */
+/** Manages products of sales platforms, and the deliveries that a sale of each product grants. */
 import { requireUnnamed } from '../../watches/watches.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
@@ -93,7 +93,7 @@ export async function createProduct(
 }
 
 /**
- * Changes the fields that are present. If the deliveries change, the new list applies only to later sales.
+ * Changes the fields that are present. New deliveries apply only to later sales.
  * @throws DomainError not_found (no such product or delivery), product_exists
  */
 export async function updateProduct(

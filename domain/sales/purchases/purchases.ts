@@ -1,7 +1,4 @@
-/**
- * Purchases. Each purchase is recorded once, under the platform's id, no matter how many notices about it arrive and in which order
- * (EVT-10, SALE-3).
- */
+/** Records each purchase once, under the platform's id, however many notices about it arrive and in any order (EVT-10, SALE-3). */
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
@@ -18,7 +15,7 @@ import { salesAdapters } from '../platforms/index.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 import { SaleJustTaken } from '../notices/refusal.ts';
 
-/** The student who owns a sale, and the club, the platform and the product of the sale. The caller holds the lock of the student. */
+/** The owner, the club, the platform and the product of a sale. The caller holds the lock of the student. */
 export interface SaleOwner {
   clubId: Id;
   platform: SalesPlatform;
@@ -50,7 +47,7 @@ type PurchaseRow = RowOf<typeof purchaseColumns>;
  * revokes that access.
  * @param subscriptionId the subscription, if this purchase is a charge of a subscription. In this case the subscription grants the access,
  * and not the purchase
- * @returns the subscription to which this charge belongs. The first notice of the charge decides this, and later notices do not change it
+ * @returns the subscription of this charge, as its first notice stated it
  * @throws SaleJustTaken
  */
 export async function recordPurchase(
@@ -101,8 +98,8 @@ export async function recordPurchase(
   if (isRefunded && ofSubscription === null) await revokeOfPurchase(tx, before.id, 'refund', now);
   const isPaidAfterAll = before.status === 'refunded' && after.status === 'paid';
   if (isPaidAfterAll && ofSubscription === null) await restoreOfPurchase(tx, before.id, now);
-  // An earlier notice did not name the subscription, so the purchase got its own access. That access is revoked, because the subscription
-  // grants the same access.
+  // An earlier notice did not name the subscription, so the purchase has its own access. It is revoked, because the subscription grants it
+  // too.
   if (before.subscriptionId === null && ofSubscription !== null)
     await revokeOfPurchase(tx, before.id, 'cancellation', now);
   return ofSubscription;
@@ -176,8 +173,7 @@ export async function grantMapped(
   const mapped = await tx.rows<{ deliveryId: Id }>(
     sql`SELECT ${columns(ProductDelivery, ['deliveryId'])} FROM product_deliveries WHERE product_id = ${productId} ORDER BY delivery_id`,
   );
-  // A subscription's access lasts as long as its charges are paid. So neither the days of the delivery nor the end of the cohort limits the
-  // access.
+  // A subscription's access lasts as long as its charges are paid, so neither the delivery's days nor the cohort limit it.
   const period = source === 'subscription' ? { endsAt: null } : {};
   for (const { deliveryId } of mapped)
     await grantAccess(tx, { clubId, studentId, deliveryId, source, originId, ...period }, now);
@@ -230,12 +226,12 @@ function refundOf(
   event: PurchaseEvent,
   { partialRefundEndsAccess }: RefundTerms,
 ): Pick<PurchaseRow, 'status' | 'refundedAmount' | 'refundedAt'> {
-  // If the refund and the payment have different currencies, they cannot be compared, and the refund stays a full refund.
+  // Amounts in different currencies cannot be compared, so the refund stays full.
   const isComparable = before.refundedAmount !== null && before.currency === priced.currency;
   const earlierRefund = isComparable ? Number(before.refundedAmount) : null;
   const stated = statedRefund(event, priced.currency);
   const refunded = typeof stated === 'number' ? Math.max(stated, earlierRefund ?? 0) : earlierRefund;
-  // The product's setting for refunds applies to a refund, and also to a payment whose refund arrived earlier.
+  // The setting of the product applies to a refund, and to a payment after its refund.
   const partEnds = partialRefundEndsAccess && (event.kind !== 'paid' || before.status === 'refunded');
   const undoes = (refund: StatedRefund) => {
     if (refund === null || refund === 0) return refund === 0 && leastPrice(priced) === 0;
@@ -255,10 +251,7 @@ function refundOf(
 /** The total refund in smallest units. Null for a payment. */
 type StatedRefund = number | 'part' | 'all' | null;
 
-/**
- * A chargeback refunds the whole amount. A refund in a different currency also counts as a refund of the whole amount, because the two
- * amounts cannot be compared.
- */
+/** A chargeback refunds everything. So does a refund in another currency, because the amounts cannot be compared. */
 function statedRefund(event: PurchaseEvent, currency: string): StatedRefund {
   if (event.kind === 'paid') return null;
   if (event.kind === 'chargeback' || event.currency !== currency) return 'all';
@@ -266,8 +259,8 @@ function statedRefund(event: PurchaseEvent, currency: string): StatedRefund {
 }
 
 /**
- * @returns the smallest refund that counts as a full refund, in smallest units. It can be lower than the stored amount, because versions up
- * to 0.2.0 rounded the amounts of some currencies to whole units
+ * @returns the smallest refund that counts as full, in smallest units. It can be below the stored amount, because versions up to 0.2.0
+ * rounded some currencies to whole units
  */
 function leastPrice({ amount, amountDecimals, currency, platform }: PurchaseRow): number {
   const former =

@@ -1,6 +1,6 @@
 /**
- * The step of `subscription-end/<id>`. It reads the recorded end of a canceled subscription's access, and records when the end has passed.
- * When an administrator extends, restores or revokes the access, the run wakes and reads the new end.
+ * The step of `subscription-end/<id>`. It reads the end of a canceled subscription's access, and records when it has passed. An
+ * administrator who changes the access wakes the run.
  */
 import { Subscription } from '../../../entities/sales/subscription.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';

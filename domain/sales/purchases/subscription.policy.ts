@@ -7,16 +7,16 @@ import { greatest, least } from '../../../platform/core/extremes.ts';
 
 export interface Cancellation {
   at: Date;
-  /** The time at which the access ends. Null if the access ends immediately, at the cancellation. */
+  /** Null if the access ends immediately, at the cancellation. */
   periodEnd: Date | null;
 }
 
-/** A charge that was paid, even if it was refunded or charged back later. */
+/** A paid charge, even if it was refunded or charged back later. */
 export interface Charge {
   /** The platform's id of the charge. If two charges have the same time, the charge with the greater id counts as later. */
   externalId: string;
   paidAt: Date;
-  /** Whether the charge was refunded or charged back. */
+  /** Refunded or charged back. */
   undone: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface Step {
  * notice arrives late.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {
-  // Charges come first in the list, so that a stable sort keeps them before cancellations of the same time.
+  // Charges come first, so that a stable sort keeps them before cancellations of their time.
   const timeline = [
     ...paidAt.map((at) => ({ at, target: { kind: 'open' } as const })),
     ...cancellations

@@ -1,6 +1,5 @@
 /**
- * Subscriptions. The service records all charges, late payments and cancellations, and derives the state, the facts and the access from
- * these records (ADR 0012).
+ * Records charges, late payments and cancellations of subscriptions, and derives the state, the facts and the access from them (ADR 0012).
  */
 import { Purchase } from '../../../entities/sales/purchase.ts';
 import { SubscriptionMark } from '../../../entities/sales/subscription-mark.ts';
@@ -48,9 +47,7 @@ export async function findOrOpenSubscription(
   return id;
 }
 
-/**
- * Records a late payment or a cancellation. Each key is recorded only once. A new late payment records the fact `subscription.past_due`.
- */
+/** Records a late payment or a cancellation, once for each key. A new late payment records the fact `subscription.past_due`. */
 export async function recordMark(
   tx: Transaction,
   { clubId, studentId }: SaleOwner,
@@ -75,7 +72,7 @@ export async function recordMark(
     });
 }
 
-/** Reads all data from which the state of a subscription is derived. Also reads the state that was stored after the last event. */
+/** Reads all records of a subscription, and its state after the last event. */
 async function readKnown(tx: Transaction, subscriptionId: Id) {
   const charges = await tx.rows<Charge>(
     sql`SELECT ${columns(Purchase, ['externalId', 'paidAt'])}, status <> 'paid' AS undone FROM purchases WHERE subscription_id = ${subscriptionId}`,

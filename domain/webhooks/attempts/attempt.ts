@@ -12,24 +12,24 @@ import type { RecordSuccess } from './record-success.ts';
 import { readState, type DeliveryStep } from './state.ts';
 
 export interface DeliveryDeps extends RecordDeps {
-  /** Makes the only request of an attempt. The function returns a result for every behaviour of the receiver. */
+  /** Makes the only request of an attempt, and returns a result for every behaviour of the receiver. */
   post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
   /** Records successful attempts. A process has only one such writer. */
   recordSuccess: RecordSuccess;
-  /** A function that is called for each attempt that has ended, before the attempt is recorded. */
+  /** Called for each attempt that has ended, before it is recorded. */
   onAttempt: (attempt: EndedAttempt) => void;
   permits: AttemptPermits;
   /** A point at which tests stop the process. */
   failpoint: (name: 'claimed' | 'posted') => Promise<void>;
 }
 
-/** An attempt that has ended. Metrics, logs, and the permits of the endpoint and the host use this data. */
+/** An attempt that has ended, for metrics, logs, and permits. */
 export interface EndedAttempt {
   endpointId: Id;
   host: string;
   outcome: AttemptOutcome;
   durationMs: number;
-  /** The exact reason why no answer arrived; absent if an answer arrived. */
+  /** Absent if an answer arrived. */
   errorCode?: string;
 }
 
@@ -40,7 +40,7 @@ const maxRepetitions = 3;
  * read the state.
  */
 const maxClaims = 3;
-/** The waits between tries to record an answer, in milliseconds. Most outages of Postgres are shorter than the lease. */
+/** The waits before an answer is recorded again, in milliseconds. Most outages of Postgres are shorter than the lease. */
 const recordRetryMs = [100, 400, 1_500, 3_000];
 /** The last try to record an answer begins this long before the end of the lease, in milliseconds. */
 const recordMarginMs = 2_000;
@@ -59,9 +59,9 @@ export type AttemptSite =
   | { runsIn: 'local activity' | 'direct lane'; claimed: ClaimedDelivery };
 
 /**
- * Makes the next step of the delivery, if the delivery is due. The delivery's run calls this function.
+ * Makes the next step of the delivery, if it is due. Called by the delivery's run.
  * @param now Unix milliseconds
- * @returns the state of the delivery in Postgres, even if this call did not change it
+ * @returns the delivery's state in Postgres, even if this call has not changed it
  */
 export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): Promise<DeliveryStep> {
   try {
@@ -79,10 +79,10 @@ export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): 
 }
 
 /**
- * Makes the attempt that is due: claims the attempt, posts it and records its outcome.
+ * Claims the attempt that is due, posts it and records its outcome.
  * @param now Unix milliseconds
- * @returns the state of the delivery after the attempt. Undefined if no attempt was claimed. In the direct lane, also undefined if the
- * function would need another query to read the state
+ * @returns the delivery's state after the attempt; undefined if nothing was claimed, and in the direct lane also if another query would be
+ * needed
  */
 export async function makeAttempt(
   deps: DeliveryDeps,
@@ -113,7 +113,7 @@ export async function makeAttempt(
   return step ?? stateAfter(deps, id, claim, now + Math.round(performance.now() - started));
 }
 
-/** @returns undefined if no attempt is due, or if the fan-out's claim is too old and was released */
+/** @returns undefined if nothing is due, or if the fan-out's claim was too old and is released */
 async function claimAt(site: AttemptSite, { db }: DeliveryDeps, id: Id, now: number): Promise<Claim | undefined> {
   if (site.runsIn === 'activity') return claimAttempt(db.source, id, now);
   if (isFresh(site.claimed)) return site.claimed.claim;
@@ -121,7 +121,7 @@ async function claimAt(site: AttemptSite, { db }: DeliveryDeps, id: Id, now: num
   return undefined;
 }
 
-/** @returns the state of the delivery; undefined if recording the result does not show the state */
+/** @returns undefined if the recording does not show the state */
 async function postAndRecord(deps: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep | undefined> {
   const started = performance.now();
   const elapsed = () => Math.round(performance.now() - started);
@@ -164,9 +164,7 @@ async function untilRecorded<T>(record: () => Promise<T>, leaseLasts: () => bool
   return record();
 }
 
-/**
- * Returns the state after the attempt. If a resend was requested during the attempt, the next step makes the requested attempt immediately.
- */
+/** A resend that was requested during the attempt is made immediately, in the next step. */
 async function stateAfter({ db }: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
   const step = await readState(db, id, now);
   return step ?? { done: false, waitingFor: 'attempt', at: now, attempt: claim.number };

@@ -1,6 +1,6 @@
 /**
- * Claims of attempts (ENG-2). A claim consists of a fencing token, a lease and the row of the attempt. A step of the delivery's run claims
- * a due attempt. A fan-out may claim the first attempt for its own process, together with the delivery that it inserts (HOOK-15, HOOK-18).
+ * Claims of attempts (ENG-2): a fencing token, a lease and the row of the attempt. A step of the delivery's run claims a due attempt. A
+ * fan-out may claim the first attempt for its own process, with the delivery that it inserts (HOOK-15, HOOK-18).
  */
 import type { DataSource } from 'typeorm';
 import type { Priority } from '../../../entities/facts/values.ts';
@@ -17,15 +17,14 @@ import { clocksDifferMs } from '../deliveries/retention.policy.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
 import { columnsToWake, wakeSuccessor, type DeliveryToWake } from '../deliveries/wakes.ts';
 
-/** The right to make one attempt, with all data that the attempt needs. */
 export interface Claim extends AttemptTarget {
   /** The fencing token. A later claim of the delivery has a higher token. */
   fence: number;
   /** Whether a fan-out made the claim for the direct lane. The delivery then has no run, unless a run was requested after the claim. */
   direct?: true;
-  /** The priority of the fact. A run that takes over the delivery gets this priority; normal if absent (ENG-15). */
+  /** The priority of the fact, for a run that takes over; normal if absent (ENG-15). */
   priority?: Priority;
-  /** The time at which the attempt began. The delivery, the fencing token and this time are the key of the attempt's row. */
+  /** A part of the key of the attempt's row, with the delivery and the fencing token. */
   startedAt: Date;
   /** The number of the attempt, from 1. The next try of an interrupted attempt has the same number. */
   number: number;
@@ -35,7 +34,7 @@ export interface Claim extends AttemptTarget {
    * A manual attempt is made only once.
    */
   onSchedule: boolean;
-  /** The position of the attempt in the schedule, 1 to 8. */
+  /** From 1 to 8. */
   schedulePosition: number;
   /** The number of interrupted tries of this attempt. */
   interruptions: number;
@@ -45,17 +44,16 @@ export interface Claim extends AttemptTarget {
   body: string;
 }
 
-/** The columns of an endpoint that an attempt needs. */
 export interface AttemptTarget {
   endpointId: Id;
-  /** The breaker's epoch when the attempt was claimed. A failure of an earlier epoch does not arm the breaker (HOOK-7). */
+  /** A failure of an earlier epoch does not arm the breaker (HOOK-7). */
   breakerEpoch: number;
   url: string;
   secret: Buffer;
   previousSecret: Buffer | null;
 }
 
-/** A delivery whose first attempt a fan-out has claimed for its own process. */
+/** A delivery with a first attempt that a fan-out has claimed for its own process. */
 export interface ClaimedDelivery {
   id: Id;
   claim: Claim;
@@ -71,20 +69,20 @@ export interface ClaimedDelivery {
  */
 const oldestClaimMs = 5_000;
 
-/** @returns whether the claim is young enough, so that its request may still be sent */
+/** @returns whether the request may still be sent */
 export const isFresh = ({ claimedAt }: ClaimedDelivery): boolean => performance.now() - claimedAt <= oldestClaimMs;
 
-/** SQL that both kinds of claims use: the claims of fan-outs and the claims of runs. */
+/** Shared by the claims of fan-outs and of runs. */
 export const claimSql = {
-  /** The time at which a lease that begins now ends. @param seconds the SQL parameter with the length of the lease */
+  /** The end of a lease that begins now. @param seconds the SQL parameter with the length of the lease */
   leaseEnd: (seconds: string) => `clock_timestamp() + make_interval(secs => ${seconds})`,
-  /** The columns of `webhook_endpoints` that an attempt needs. @param at the time of the claim */
+  /** @param at the time of the claim */
   target: (at: string) => `webhook_endpoints.id AS "endpointId", webhook_endpoints.breaker_epoch AS "breakerEpoch",
          webhook_endpoints.url, webhook_endpoints.secret,
          CASE WHEN webhook_endpoints.previous_secret_expires_at > ${at} THEN webhook_endpoints.previous_secret END AS "previousSecret"`,
   /**
    * Inserts the row of each attempt that begins.
-   * @param claimed a table expression that has a row of `webhook_deliveries` for each claim
+   * @param claimed a table expression with a row of `webhook_deliveries` for each claim
    */
   insertAttempts: (
     claimed: string,
@@ -128,7 +126,7 @@ export function firstClaim(
  * a scheduled attempt is made only for the delivery that the gate admitted. A second statement reads the body by its full key. If the first
  * statement also read the body, Postgres would have to plan for every partition of bodies each time.
  * @param now Unix milliseconds
- * @returns the claim; undefined if no attempt is due, or if another worker has claimed the attempt
+ * @returns undefined if nothing is due, or if another worker has the attempt
  */
 export async function claimAttempt(source: DataSource, id: Id, now: number): Promise<Claim | undefined> {
   const [row] = await claimDelivery(source, {
@@ -151,10 +149,7 @@ export async function claimAttempt(source: DataSource, id: Id, now: number): Pro
   return undefined;
 }
 
-/**
- * The trigger of the next attempt. If a manual attempt was requested during a scheduled attempt that was then interrupted, the next attempt
- * is the manual attempt.
- */
+/** A manual attempt that was requested during an interrupted attempt of the schedule comes next. */
 const trigger = `coalesce(delivery.in_flight, delivery.requested, 'schedule')`;
 
 const claimDelivery = prepared<
@@ -197,10 +192,7 @@ const markInterrupted = prepared<never, { id: Id; fence: number; since: Date }>(
     WHERE delivery_id = ${value.id} AND fence < ${value.fence} AND outcome IS NULL AND started_at >= ${value.since}`,
 );
 
-/**
- * Ends a delivery whose body no longer exists. There are two possible reasons: the student was removed after the claim, which deleted the
- * body and canceled the delivery, or the body was too old.
- */
+/** Ends a delivery without a body: the student was removed after the claim, or the body was too old. */
 const endWithoutBody = prepared<never, { id: Id; fence: number; now: Date; startedAt: Date }>(
   'end_without_body',
   (value) => `WITH ended AS (
@@ -209,7 +201,7 @@ const endWithoutBody = prepared<never, { id: Id; fence: number; now: Date; start
    DELETE FROM webhook_attempts WHERE delivery_id = ${value.id} AND fence = ${value.fence} AND started_at = ${value.startedAt}`,
 );
 
-/** An SQL condition. It is true if the delivery still needs an attempt. */
+/** The delivery still needs an attempt. */
 const isOpen = `(status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`;
 
 interface ReleasedDelivery extends DeliveryToWake {
@@ -221,7 +213,7 @@ interface ReleasedDelivery extends DeliveryToWake {
   manual: boolean;
 }
 
-/** Releases a claim whose attempt has not begun, and deletes the row of the attempt. */
+/** Releases a claim before its attempt begins, and deletes the attempt's row. */
 const releaseClaim = prepared<ReleasedDelivery, { id: Id; fence: number; startedAt: Date; until: Date | null }>(
   'release_claim',
   (value) => `WITH delivery AS (
@@ -236,7 +228,7 @@ const releaseClaim = prepared<ReleasedDelivery, { id: Id; fence: number; started
    SELECT * FROM delivery`,
 );
 
-/** Releases a claim whose attempt has not begun, and wakes the run of the delivery. */
+/** Releases a claim before its attempt begins, and wakes the delivery's run. */
 export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const [delivery] = await releaseClaim(tx, { id, fence: claim.fence, startedAt: claim.startedAt, until: null });
@@ -245,8 +237,7 @@ export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, 
 }
 
 /**
- * Releases a claim whose attempt gets no permit. The delivery becomes due later, so that the sweeper does not count the delivery as
- * overdue.
+ * Releases a claim that gets no permit. The delivery becomes due later, so that the sweeper does not count it as overdue.
  * @param until Unix milliseconds
  * @returns whether the delivery waits until that time; false if another transaction has changed the delivery
  */
@@ -264,8 +255,8 @@ export async function putClaimOff(source: DataSource, id: Id, claim: Claim, unti
 const handOverLimit = 256;
 
 /**
- * Hands over deliveries to runs if their attempt in the direct lane was not recorded within its lease (HOOK-18). When the run claims the
- * delivery, it marks this attempt as `interrupted`.
+ * Hands deliveries to runs if their attempt in the direct lane was not recorded within its lease (HOOK-18). The run's claim marks this
+ * attempt as `interrupted`.
  * @returns the number of deliveries
  */
 export function handOverLost(db: Database, now: Date): Promise<number> {

@@ -2,7 +2,7 @@
 import { failureCauses, type FailureCause } from '../../../entities/webhooks/values.ts';
 import type { PostAnswer } from '../../../platform/infra/egress/post.ts';
 
-/** The causes, each with the error codes of Node, OpenSSL and undici that show this cause. */
+/** The error codes of Node, OpenSSL and undici for each cause. */
 const codesByCause: Readonly<Record<FailureCause, readonly string[]>> = {
   name_not_found: ['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME'],
   name_server_failed: [],
@@ -47,7 +47,7 @@ const causeByCode = new Map<string, FailureCause>(
   failureCauses.flatMap((cause) => codesByCause[cause].map((code) => [code, cause] as const)),
 );
 
-/** For each outcome of an attempt, the cause if the error code is not in the list. */
+/** The cause of an outcome with any other error code. */
 const causeByOutcome: Readonly<Partial<Record<PostAnswer['outcome'], FailureCause>>> = {
   dns_error: 'name_server_failed',
   connection_error: 'connection_failed',
@@ -56,10 +56,7 @@ const causeByOutcome: Readonly<Partial<Record<PostAnswer['outcome'], FailureCaus
   address_refused: 'address_refused',
 };
 
-/**
- * @param answer the answer of an attempt
- * @returns the cause; undefined if an answer arrived, because the status of the answer says more
- */
+/** @returns undefined if an answer arrived, because its status says more */
 export function failureCause({
   outcome,
   errorCode = '',
@@ -67,7 +64,7 @@ export function failureCause({
   outcome: PostAnswer['outcome'];
   errorCode?: string | undefined;
 }): FailureCause | undefined {
-  // A name server that refuses a connection does not mean that the receiver refuses connections.
+  // A refused connection to a name server says nothing about the receiver.
   const listedCause = causeByCode.get(errorCode);
   if (outcome === 'dns_error') return listedCause === 'name_not_found' ? listedCause : 'name_server_failed';
   const byOutcome = causeByOutcome[outcome];

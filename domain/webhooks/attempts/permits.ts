@@ -1,4 +1,4 @@
-/** Defines the permits that limit the concurrent attempts of one process. `worker/lanes/` implements the permits. */
+/** The permits that limit the concurrent attempts of a process. `worker/lanes/` implements them. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ClaimedDelivery } from './claims.ts';
 
@@ -7,9 +7,9 @@ export interface AttemptPermits {
   /**
    * Acquires the permits of a claimed attempt. The permits are held until `release`.
    * @param attempt.host the target's host with its port
-   * @param attempt.isManual whether an administrator requested the attempt. Such an attempt gets permits beyond the limits, and never waits
+   * @param attempt.isManual an attempt for an administrator gets permits beyond the limits, and never waits
    * @param now Unix milliseconds
-   * @returns undefined if all permits were acquired; otherwise the time of the next try, in Unix milliseconds
+   * @returns undefined if all permits were acquired; otherwise when to try again, in Unix milliseconds
    */
   acquire(
     attempt: { deliveryId: Id; endpointId: Id; host: string; isManual: boolean },
@@ -17,12 +17,9 @@ export interface AttemptPermits {
   ): number | undefined;
   /** Releases the permits of the delivery's attempt, if it has any. */
   release(deliveryId: Id): void;
-  /**
-   * Reports how long it took to record a result, in milliseconds. If recording becomes slower, the number of permits becomes smaller
-   * (ENG-18).
-   */
+  /** Reports how long recording a result took, in milliseconds. Slower recording means fewer permits (ENG-18). */
   reportRecord(durationMs: number): void;
-  /** @returns the claim that a fan-out of this process made for the delivery. A second call returns undefined */
+  /** @returns the claim that a fan-out of this process made for the delivery, once */
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
 }
 
@@ -30,18 +27,17 @@ export interface AttemptPermits {
 export interface FirstAttemptPermits {
   /**
    * @returns true if the attempt got a permit with this call. An attempt that already has a permit gets no second permit. The attempt holds
-   * the permit until it ends, or until the permit
-   *   is released.
+   * the permit until it ends, or until the permit is released.
    */
   tryAcquire(attempt: { deliveryId: Id; endpointId: Id; url: string }): boolean;
-  /** Releases the permits of attempts that are not made, because their transaction was rolled back. */
+  /** Releases the permits of attempts after their transaction was rolled back. */
   release(deliveryIds: readonly Id[]): void;
 }
 
 /** The lane that makes first attempts in the relay's process, without a run (HOOK-18). */
 export interface DirectLane extends FirstAttemptPermits {
-  /** Waits for a short time if only few permits are free, so that more permits become free. */
+  /** Waits briefly for more permits if only few are free. */
   ready(): Promise<void>;
-  /** Begins the attempts. Call this function after the commit of the transaction that inserted the attempts. */
+  /** Begins the attempts. Call it after the commit of the transaction that inserted them. */
   begin(claimed: readonly ClaimedDelivery[]): void;
 }

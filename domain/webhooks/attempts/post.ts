@@ -10,15 +10,15 @@ export interface WebhookPost {
   eventId: string;
   /** The body of the message. Exactly these characters are signed and sent, in UTF-8. */
   body: string;
-  /** The secrets, newest first. During a rotation the endpoint has two secrets. */
+  /** Newest first. During a rotation there are two. */
   secrets: readonly string[];
-  /** The name of the service that the header `User-Agent` contains. */
+  /** The name in the header `User-Agent`. */
   serviceName: string;
   /** Aborts the attempt. */
   signal?: AbortSignal;
-  /** Returns the current time in Unix milliseconds. The signature needs this time, and a Retry-After that contains a date. */
+  /** Returns Unix milliseconds, for the signature and for a date in Retry-After. */
   wallClock?: () => number;
-  /** The time limit of the whole request, from the name lookup to the end of the response. */
+  /** The time limit from the name lookup to the end of the response. */
   timeLimitMs?: number;
 }
 
@@ -38,8 +38,8 @@ export const postThrough =
 
 /**
  * Makes one attempt.
- * @throws the abort reason of `message.signal`, if the signal ended the attempt before the head of the response arrived
- * @throws Error only for internal errors: a malformed secret or header, a lack of free sockets, or a closed dispatcher
+ * @throws the reason of `message.signal`, if it ended the attempt before the head of the response
+ * @throws Error only for internal errors: a malformed secret or header, too few sockets, or a closed dispatcher
  */
 export async function postWebhook(dispatcher: WebhookDispatcher, message: WebhookPost): Promise<AttemptAnswer> {
   const { wallClock = Date.now, timeLimitMs = deliveryRules.attemptTimeLimitMs, signal } = message;
@@ -60,7 +60,7 @@ export async function postWebhook(dispatcher: WebhookDispatcher, message: Webhoo
 
 export interface SignatureHeaders {
   'webhook-id': string;
-  /** The time of the attempt, in whole Unix seconds. It is not the time of the fact. */
+  /** The time of the attempt and not of the fact, in whole Unix seconds. */
   'webhook-timestamp': string;
   /** The signatures: `v1,<base64>` for each secret, newest first, separated by one space. */
   'webhook-signature': string;
@@ -69,7 +69,7 @@ export interface SignatureHeaders {
 /**
  * Signs one attempt: HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{raw body}`. The result has one signature for each secret. So
  * during a rotation, a receiver that knows only one of the two secrets accepts the message.
- * @param message.body exactly the bytes that are sent; text is sent as UTF-8
+ * @param message.body exactly the sent bytes; text is UTF-8
  * @param message.secrets the secrets, newest first; at least one
  * @param message.at the attempt's time, as a date or in Unix milliseconds
  * @throws TypeError if no secret is given, or if a secret is invalid

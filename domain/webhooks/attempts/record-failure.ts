@@ -1,6 +1,6 @@
 /**
- * Records attempts that receivers did not accept. It plans the next attempt, updates the breaker, and disables endpoints that failed
- * for too long (HOOK-3, HOOK-7, HOOK-21).
+ * Records attempts that receivers did not accept: plans the next attempt, updates the breaker, and disables endpoints that failed for too
+ * long (HOOK-3, HOOK-7, HOOK-21).
  */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -23,7 +23,7 @@ import type { DeliveryStep } from './state.ts';
 export interface RecordDeps {
   db: Database;
   vault: Vault;
-  /** Returns a random number from 0 to less than 1, for the jitter of the waits. */
+  /** Returns a number from 0 to less than 1, for the jitter of the waits. */
   random: () => number;
 }
 
@@ -49,7 +49,7 @@ export async function recordFailure(
     const { breaker, armed } = answer
       ? afterFailure(endpoint, claim.breakerEpoch, now, overloadMs)
       : { breaker: endpoint, armed: false };
-    // A failure at a disabled endpoint does not count. The breaker is reset when the endpoint is enabled.
+    // A failure at a disabled endpoint does not count. Enabling it resets the breaker.
     if (endpoint.status !== 'disabled') await writeBreaker(tx, id, claim, endpoint, breaker, now);
     const target = { id: claim.endpointId, clubId: claim.clubId };
     if (endpoint.status !== 'disabled' && answer?.responseStatus === statusGone) {
@@ -81,10 +81,10 @@ export async function recordFailure(
   });
 }
 
-/** The HTTP status with which a receiver says that its address is not used any more. */
+/** The status of a receiver that no longer uses its address. */
 const statusGone = 410;
 
-/** @returns the milliseconds until the next attempt of the schedule; undefined if the schedule has no further attempt */
+/** @returns the milliseconds until the next attempt of the schedule; undefined if there is none */
 function waitAfter(claim: Claim, answer: AttemptAnswer | undefined, jitter: number): number | undefined {
   if (!claim.onSchedule) return undefined;
   return waitAfterAttempt(claim.schedulePosition, { jitter, retryAfterSeconds: answer?.retryAfterSeconds });
@@ -99,8 +99,7 @@ async function writeFailure(
   jitter: number,
 ): Promise<DeliveryAfter> {
   const wait = waitAfter(claim, answer, jitter);
-  // An attempt outside the schedule is made only once. If it fails, a recovered delivery becomes `failed`, but a resend does not change the
-  // state of its delivery.
+  // An attempt outside the schedule is made once. If it fails, a recovered delivery becomes `failed`, but a resend changes nothing.
   const fails = claim.onSchedule ? wait === undefined : claim.trigger === 'recovery';
   // If a manual attempt was requested during this attempt, the manual attempt follows immediately, before any scheduled attempt. If a
   // recovery was requested, the delivery does not fail now, because the attempt of the recovery follows.
@@ -119,8 +118,8 @@ async function writeFailure(
   RETURNING status, next_attempt_at AS "dueAt", created_at AS "createdAt", requested IS NOT NULL AS manual,
             attempt_count + 1 AS attempt, event_type AS "eventType"`,
   );
-  // After the lease expired, another worker claimed the delivery, and now counts this attempt as interrupted. The attempt must not count
-  // twice against the endpoint.
+  // Another worker claimed the delivery after the lease, and counts this attempt as interrupted. It must not count twice against the
+  // endpoint.
   if (!delivery) throw new LeaseLost();
   return delivery;
 }

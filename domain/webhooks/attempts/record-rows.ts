@@ -1,4 +1,4 @@
-/** Writes the rows that change whenever the result of an attempt is recorded: the attempt, and the breaker of its endpoint. */
+/** Writes the rows that every result of an attempt changes: the attempt, and the breaker of its endpoint. */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -10,12 +10,12 @@ import { failureCause } from './failure-causes.ts';
 import type { AttemptAnswer } from './post.ts';
 
 /**
- * An SQL condition. It is true if the excerpt of a response may be stored. An excerpt must not quote data of a removed student. So no
- * excerpt is stored after the body was purged, or for the event `student.removed`.
+ * True if the excerpt of a response may be stored. It must not quote a removed student, so it is not stored after the body was purged, or
+ * for the event `student.removed`.
  */
 export const mayKeepExcerpt = `delivery.payload_purged_at IS NULL AND delivery.event_type <> 'student.removed'`;
 
-/** Writes the outcome into the row of the attempt. @param answer undefined if the attempt was interrupted too often */
+/** Writes the outcome into the row of the attempt. @param answer undefined after too many interruptions */
 export async function writeAttempt(
   tx: Transaction,
   id: Id,
@@ -71,8 +71,8 @@ export async function writeBreaker(
   now: Date,
 ): Promise<void> {
   const armed = isThrottled(after) && after.breakerEpoch !== before.breakerEpoch;
-  // A new hold applies to all deliveries. If the attempt of an admitted delivery has not begun yet, the delivery is parked again. An
-  // attempt in flight ends before the hold ends, because a hold is longer than a lease.
+  // A new hold applies to all deliveries, so an admitted delivery without an attempt is parked again. An attempt in flight ends before the
+  // hold, because a hold is longer than a lease.
   const keepsAdmitted = isThrottled(after) && !armed && before.admittedDeliveryId !== id;
   const gateLooksAt = armed ? after.holdUntil : isThrottled(before) && !isThrottled(after) ? now : null;
   await tx.manager.update(
@@ -92,7 +92,7 @@ export async function writeBreaker(
   );
 }
 
-/** @returns the result of `work`. If the claim was lost, all writes of `work` are rolled back, and the result is undefined */
+/** @returns the result of `work`; undefined if the claim was lost and all writes were rolled back */
 export async function unlessLost<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T | undefined> {
   try {
     return await db.transaction(work);

@@ -19,7 +19,6 @@ import { lockEndpoint, mayKeepExcerpt, unlessLost, writeAttempt, writeBreaker } 
 /** The minimum time between two writes of a healthy endpoint's `last_success_at`, in milliseconds. */
 const successEveryMs = 5_000;
 
-/** An attempt that a receiver accepted. */
 interface Accepted {
   id: Id;
   claim: Claim;
@@ -27,7 +26,7 @@ interface Accepted {
   now: Date;
 }
 
-/** @returns whether the delivery has succeeded; false if the claim was lost, or the student was removed during the attempt */
+/** @returns false if the claim was lost or the student was removed during the attempt */
 export type RecordSuccess = (id: Id, claim: Claim, answer: AttemptAnswer, now: Date) => Promise<boolean>;
 
 /**
@@ -38,8 +37,8 @@ export const recordHoldsMs = 1_000;
 
 /**
  * @param onBatch a function that receives the number of successes that one statement recorded
- * @returns the writer of a process. The next statement records all successes that arrive during a write. If that statement skips a success,
- * the writer records this success alone.
+ * @returns the writer of a process. Successes that arrive during a write go into the next statement. A success that the statement skips is
+ * recorded alone.
  */
 export function createSuccessWriter(db: Database, onBatch: (size: number) => void = () => {}): RecordSuccess {
   const write = (accepted: readonly Accepted[]) => recordTogether(db, accepted, onBatch);
@@ -73,8 +72,8 @@ async function recordAlone(db: Database, { id, claim, answer, now }: Accepted): 
 /**
  * Records scheduled attempts at healthy endpoints in one statement that waits for no lock. In the rows of these endpoints, only
  * `last_success_at` changes.
- * @returns the status of each delivery; undefined if the statement skipped the delivery. It skips a delivery if the endpoint has failures,
- * the claim is lost, a manual attempt is requested, or another transaction holds a row
+ * @returns the status of each delivery; undefined if it was skipped, because the endpoint has failures, the claim is lost, a manual attempt
+ * is requested, or a row is locked
  */
 async function recordTogether(
   db: Database,
@@ -121,7 +120,7 @@ const succeeded = (now: Sql) => sql`
   status = CASE WHEN cancel_reason IS NULL THEN 'succeeded' ELSE status END,
   completed_at = CASE WHEN cancel_reason IS NULL THEN ${now}::timestamptz ELSE completed_at END`;
 
-/** The values of accepted attempts by column, and the bounds of their ids and times. */
+/** Accepted attempts by column, with the bounds of their ids and times. */
 interface AcceptedValues {
   ids: readonly Id[];
   fences: readonly number[];
@@ -139,7 +138,7 @@ interface AcceptedValues {
   lastStart: Date;
 }
 
-/** An SQL condition. It is true if the endpoint's breaker needs no reset. */
+/** The endpoint's breaker needs no reset. */
 const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
 
 /**

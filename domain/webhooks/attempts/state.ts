@@ -11,7 +11,7 @@ import { ending } from '../deliveries/ending.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
 import { callGate } from '../deliveries/wakes.ts';
 
-/** The result of a step: the state of the delivery in Postgres. Times are Unix milliseconds. */
+/** The delivery's state in Postgres. Times are Unix milliseconds. */
 export type DeliveryStep =
   | { done: true; outcome: 'succeeded' | 'failed' | 'canceled' }
   | { done: false; at: number; waitingFor: 'attempt' | 'lease' | 'endpoint' | 'gate'; attempt: number };
@@ -22,7 +22,7 @@ interface StateRow {
   leaseUntil: Date | null;
   createdAt: Date;
   attempt: number;
-  /** The kind of the manual attempt that was requested, or that was interrupted. Such an attempt is due immediately. */
+  /** The manual attempt that was requested or interrupted. It is due immediately. */
   manual: Exclude<AttemptTrigger, 'schedule'> | null;
   parked: boolean;
   endpointStatus: 'enabled' | 'paused' | 'disabled';
@@ -64,18 +64,15 @@ const selectState = prepared<StateRow, { id: Id }>(
       WHERE delivery.id = ${value.id}`,
 );
 
-/**
- * Returns whether an attempt may be made now. Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). The service makes
- * no attempt at a paused endpoint.
- */
+/** Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). A paused endpoint gets no attempt. */
 function canGo({ endpointStatus, throttled, admitted, manual }: Omit<StateRow, 'leaseUntil'>): boolean {
   return endpointStatus === 'enabled' && (!throttled || admitted || manual !== null);
 }
 
 /**
- * Hands the delivery to its endpoint's gate. The function locks the endpoint before it reads the endpoint. So a transaction that ends the
- * pause or the throttling finds this delivery among the parked deliveries.
- * @returns false if the pause or the throttling ended before the lock was taken, or if another worker has claimed the delivery
+ * Hands the delivery to its endpoint's gate. The endpoint is locked before it is read, so that the end of a pause or a throttling finds
+ * this delivery parked.
+ * @returns false if the pause or throttling ended before the lock, or another worker has the delivery
  */
 function park(db: Database, id: Id, now: number): Promise<boolean> {
   return db.transaction(async (tx) => {

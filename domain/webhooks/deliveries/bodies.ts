@@ -6,7 +6,7 @@ import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 
 /**
  * @param createdAt the creation time of the event and its deliveries. This time selects one partition
- * @returns the exact JSON that is signed and sent; undefined after its deletion
+ * @returns the exact signed JSON; undefined after its deletion
  */
 export async function bodyOf(on: DataSource | Queries, eventId: Id, createdAt: Date): Promise<string | undefined> {
   const [bodyOfTime] = await bodyOfEvent(on, { eventId, createdAt });
@@ -19,8 +19,8 @@ const bodyOfEvent = prepared<{ body: string }, { eventId: Id; createdAt: Date }>
 );
 
 /**
- * Finds the body of an event in all partitions. A delivery can be younger than its body, if its endpoint subscribed after an earlier
- * release had fanned out the event. Then the time of the delivery does not select the right partition.
+ * Finds the body in all partitions. A delivery can be younger than its body, if its endpoint subscribed after an earlier release had fanned
+ * out the event.
  */
 const anyBodyOfEvent = prepared<{ body: string }, { eventId: Id }>(
   'any_body_of_event',

@@ -64,7 +64,7 @@ export interface DeliveryFilter extends PageRequest {
 }
 
 /**
- * Reads the page and the total in one statement, so that they are consistent.
+ * One statement reads page and total, so that they are consistent.
  * @returns a page of the endpoint's deliveries, newest first; deliveries of the same time are sorted by id
  * @throws DomainError not_found for the endpoint; invalid_request for an invalid time, or for an `until` before `since`
  */
@@ -115,7 +115,7 @@ function timesOf(
   return { ...times, since: Math.max(times.since, earliest) };
 }
 
-/** Rounds a time with microseconds up to the next millisecond, because deliveries are created at whole milliseconds. */
+/** Rounds microseconds up to the next millisecond, because deliveries are created at whole milliseconds. */
 function millisecondsOf(text: string): number {
   const at = Date.parse(text.toUpperCase());
   return /\.\d{3}\d*[1-9]/.test(text) ? at + 1 : at;
@@ -149,8 +149,8 @@ export async function findDelivery(
 }
 
 /**
- * Locks deliveries in the order of their ids, like all code that locks several deliveries (ENG-6). The ids are parameters. If a subquery
- * selected them, Postgres might read every partition.
+ * Locks deliveries by id, like all code that locks several (ENG-6). The ids are parameters, because with a subquery Postgres might read
+ * every partition.
  */
 export async function lockDeliveries(tx: Transaction, ids: readonly Id[]): Promise<void> {
   await tx.run(sql`SELECT FROM webhook_deliveries WHERE id = ANY (${ids}) ORDER BY id FOR NO KEY UPDATE`);

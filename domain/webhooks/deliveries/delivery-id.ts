@@ -1,4 +1,4 @@
-/** The id of a delivery is derived from its event and endpoint, so that a second fan-out creates no second delivery (HOOK-1). */
+/** Derives the id of a delivery from its event and endpoint, so that a second fan-out creates no second delivery (HOOK-1). */
 import { createHash } from 'node:crypto';
 import { leastIdOf, timeOfId, type Id } from '../../../platform/core/ids.ts';
 
@@ -20,7 +20,7 @@ export function deliveryIdOf(eventId: Id, endpointId: Id): Id {
 
 /**
  * @returns the lower and the upper bound of the ids of an event's deliveries. The upper bound is excluded. All ids of the event's
- *   millisecond are between the two bounds
+ * millisecond are between the two bounds
  */
 export function deliveryIdsOf(eventId: Id): { from: Id; to: Id } {
   const at = timeOfId(eventId);

@@ -5,8 +5,8 @@ import { raw, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 /**
  * @param end.now the time, or an SQL expression for the time
  * @param end.reason the `cancel_reason`
- * @returns the assignments. They cancel a pending delivery, drop requested attempts, and remove the delivery from its gate. A delivery that
- * has already ended keeps its status
+ * @returns assignments that cancel a pending delivery, drop requested attempts, and take the delivery from its gate. An ended delivery
+ * keeps its status
  */
 export function ending({ now, reason }: { now: Date | Sql; reason: CancelReason | null }): Sql {
   const because = raw(reason === null ? 'NULL' : `'${reason}'`);

@@ -66,8 +66,7 @@ export const payloadPurged = () =>
  * for one attempt each. The gate releases a few deliveries at a time. A long history is recovered in parts, so that no transaction holds
  * the endpoint's row for long. If a part fails, the next call recovers the rest. Deliveries that were canceled by a removal or an expiry
  * have no body, so they stay canceled.
- * @param since the beginning of the time range. A time that is more than 30 days ago counts as 30 days ago, because the bodies of older
- * deliveries are deleted
+ * @param since at most 30 days ago, because older bodies are deleted
  * @returns the number of recovered deliveries
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
  */
@@ -91,7 +90,7 @@ export async function recoverDeliveries(
   }
 }
 
-/** The maximum number of deliveries that one transaction recovers. A larger transaction would lock the endpoint's row for seconds. */
+/** A larger transaction would lock the endpoint's row for seconds. */
 const recoveryBatch = 2_000;
 
 /**
@@ -131,5 +130,5 @@ async function recoverSome(
   return recovered;
 }
 
-/** Returns the earliest creation time of deliveries whose bodies do not expire soon. */
+/** The earliest creation time of deliveries with bodies that do not expire soon. */
 export const earliestBody = (now: Date) => new Date(now.getTime() - deliveryRules.expiryMs);

@@ -1,27 +1,21 @@
-/**
- * The retention times of webhooks (DEL-8). Each number is defined only here. A row may stay in the database after its retention time, but
- * the API does not show it any more.
- */
+/** The retention times of webhooks (DEL-8). Each number is defined only here. A row may exist longer, but the API does not show it. */
 import { deliveryRules } from './schedule.policy.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 export const retentionRules = {
-  /** The retention time of a message's body, from its creation. A pending delivery expires when its body is deleted. */
+  /** A body is kept for this time after its creation. A pending delivery expires with its body. */
   bodyMs: deliveryRules.expiryMs,
-  /** The retention time of an attempt and of the excerpt of its response, from the beginning of the attempt. */
+  /** An attempt and its response excerpt are kept for this time after the attempt begins. */
   attemptMs: 30 * dayMs,
-  /** The retention time of a delivery, from its creation. */
+  /** A delivery is kept for this time after its creation. */
   historyMs: 90 * dayMs,
-  /**
-   * The additional time until the partitions of bodies are dropped. It is longer than the possible difference between the clocks of
-   * processes.
-   */
+  /** The partitions of bodies are dropped this much later, because the clocks of processes differ. */
   bodySpareMs: hourMs,
   /**
-   * The additional time until the partitions of deliveries are dropped. The id of a delivery contains the time of its fact. After an
-   * outage, the fan-out may create the delivery days later, so its partition must stay longer.
+   * The partitions of deliveries are dropped this much later. A delivery's id has the time of its fact, but after an outage the fan-out may
+   * create it days later.
    */
   historySpareMs: 7 * dayMs,
 } as const;
@@ -32,7 +26,7 @@ export const retentionRules = {
  */
 export const clocksDifferMs = dayMs;
 
-/** The times at which the retention ends. Rows that were created at or before these times are not shown to anyone. */
+/** Rows that were created at these times or earlier are not shown to anyone. */
 export const endOf = {
   bodies: (now: Date) => new Date(now.getTime() - retentionRules.bodyMs),
   attempts: (now: Date) => new Date(now.getTime() - retentionRules.attemptMs),

@@ -13,17 +13,17 @@ export const deliveryRules = {
   /** The number of attempts: the first attempt, and one attempt after each wait (DEL-3). */
   attempts: waitsMs.length + 1,
   waitsMs,
-  /** The jitter. It makes each wait longer or shorter by at most this share of the wait (DEL-3). */
+  /** Changes each wait by at most this share (DEL-3). */
   jitter: 0.1,
   /** The time limit for name lookup, connection, TLS, request and response together (DEL-1). */
   attemptTimeLimitMs,
-  /** The lease of an attempt. It is longer than any attempt, so that a worker that still runs never loses its lease (ENG-2). */
+  /** Longer than any attempt, so that a running worker never loses its lease (ENG-2). */
   leaseSeconds: attemptTimeLimitMs / second + 10,
   /** The maximum wait for which a Retry-After is honoured (DEL-2). */
   retryAfterLimitSeconds: (10 * hour) / second,
-  /** A delivery that is still pending after this time is canceled with `cancel_reason: expired` (STATE-13). */
+  /** A delivery that is pending for longer is canceled with `cancel_reason: expired` (STATE-13). */
   expiryMs: 30 * day,
-  /** The number of bytes that are stored from the start of a response (DEL-8). */
+  /** This many bytes are stored from the start of a response (DEL-8). */
   excerptBytes: 2_048,
 } as const;
 
@@ -33,8 +33,8 @@ const statusesWithRetryAfter: ReadonlySet<number> = new Set([429, 503]);
 /**
  * Returns how long a delivery waits after a failed attempt (DEL-2, DEL-3).
  * @param attempt the number of the failed attempt, from 1
- * @param variation.jitter a number from 0 to less than 1. 0 gives the shortest wait, and 0.5 gives the wait of the table without jitter
- * @param variation.retryAfterSeconds the wait that the receiver requests. It can lengthen the wait, but not shorten it
+ * @param variation.jitter from 0 to less than 1: 0 gives the shortest wait, and 0.5 the wait of the table
+ * @param variation.retryAfterSeconds can make the wait longer, but not shorter
  * @returns the wait in whole milliseconds, or undefined after the last attempt
  * @throws RangeError for an invalid attempt number or jitter
  */
@@ -64,12 +64,11 @@ const httpDates = [
 ];
 
 /**
- * Returns the wait that a response's Retry-After requests (DEL-2), in whole seconds from `now`. The wait is limited to the maximum.
- * @param status the status of the response; the header counts only for 429 and 503
- * @param header the value of the header Retry-After: seconds, or an HTTP date
+ * Returns the wait of a Retry-After (DEL-2), in whole seconds from `now`, up to the maximum.
+ * @param status only 429 and 503 count
+ * @param header seconds, or an HTTP date
  * @param now Unix milliseconds
- * @returns the wait in seconds; undefined if the header is absent, or if its value is invalid, a negative number, a past date or a date
- * that does not exist
+ * @returns seconds; undefined for an absent, negative, past or invalid value
  */
 export function honouredRetryAfter(status: number, header: string | undefined, now: number): number | undefined {
   if (header === undefined || !statusesWithRetryAfter.has(status)) return undefined;
@@ -83,7 +82,7 @@ function secondsUntil(header: string, now: number): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-/** @returns the time in Unix milliseconds; undefined if the text is no HTTP date, or if the day or the time does not exist */
+/** @returns Unix milliseconds; undefined for an invalid date */
 function readHttpDate(header: string, now: number): number | undefined {
   const parts = httpDates.map((form) => form.exec(header)?.groups).find((groups) => groups !== undefined);
   if (!parts) return undefined;
@@ -99,7 +98,7 @@ function readHttpDate(header: string, now: number): number | undefined {
   return date.getTime() + hours * hour + minutes * minute + seconds * second;
 }
 
-/** A year of two digits is at most 50 years in the future (RFC 9110, 5.6.7). */
+/** Two digits mean a year at most 50 years in the future (RFC 9110, 5.6.7). */
 function fullYear(digits: string, now: number): number {
   if (digits.length > 2) return Number(digits);
   const thisYear = new Date(now).getUTCFullYear();

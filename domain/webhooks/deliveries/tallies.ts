@@ -1,6 +1,4 @@
-/**
- * Counts the deliveries of an endpoint, exactly and for every filter. The time of the count does not grow with the length of the history.
- */
+/** Counts the deliveries of an endpoint, exactly and for every filter, in a time that does not grow with the history. */
 import { deliveryStatuses, type DeliveryStatus, type TallySpan } from '../../../entities/webhooks/values.ts';
 import { WebhookTally } from '../../../entities/webhooks/webhook-tally.ts';
 import { all, columns, raw, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
@@ -8,19 +6,13 @@ import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 
-/** The filter that selects deliveries. */
 export interface DeliverySelection {
   endpointId: Id;
   status?: DeliveryStatus;
   eventType?: DeliveredEventType;
-  /**
-   * Selects deliveries that were created at this time or later, in Unix milliseconds. The value `-Infinity` means that there is no lower
-   * limit.
-   */
+  /** Unix milliseconds; `-Infinity` for no lower limit. */
   since: number;
-  /**
-   * Selects deliveries that were created before this time, in Unix milliseconds. The value `Infinity` means that there is no upper limit.
-   */
+  /** Unix milliseconds, excluded; `Infinity` for no upper limit. */
   until: number;
 }
 
@@ -74,10 +66,7 @@ function within(column: Sql, { from, to }: Stretch): (Sql | undefined)[] {
 
 const union = (queries: readonly Sql[]): Sql => queries.reduce((first, second) => sql`${first} UNION ALL ${second}`);
 
-/**
- * @returns the condition on `webhook_deliveries`, with only the filters that are set, so that Postgres makes a plan for exactly these
- * filters
- */
+/** @returns the condition on `webhook_deliveries` with only the set filters, so that Postgres plans for exactly these */
 function selecting({ endpointId, status, eventType, since, until }: DeliverySelection): Sql {
   return all([
     sql`endpoint_id = ${endpointId}`,
@@ -89,8 +78,8 @@ function selecting({ endpointId, status, eventType, since, until }: DeliverySele
 
 /**
  * @param selectedColumns columns of `webhook_deliveries`
- * @param after a further condition on each part of the query: the deliveries after a cursor
- * @param order the clause `ORDER BY … LIMIT …` for each part of the query
+ * @param after a condition on each part of the query, for deliveries after a cursor
+ * @param order `ORDER BY … LIMIT …` for each part of the query
  * @returns an SQL query for the selected deliveries. If only a type is selected, the result combines one query for each status. So the
  * index (endpoint, type, status, time) returns the rows in the order of time, with or without a selected status. The query reads no
  * unneeded rows, even for rare combinations
@@ -177,8 +166,8 @@ export async function rollUpTallies(db: Database, limit: number): Promise<number
 }
 
 /**
- * Removes at most `limit` tallies of deliveries that are not shown any more.
- * @param before deliveries that were created at or before this time are not shown
+ * Removes at most `limit` tallies that are not shown any more.
+ * @param before deliveries from this time or earlier are not shown
  * @returns the number of removed tallies
  */
 export async function forgetTallies(db: Database, before: Date, limit: number): Promise<number> {

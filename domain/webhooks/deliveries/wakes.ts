@@ -9,7 +9,7 @@ import { wake } from '../../../platform/engine/wakes.ts';
 
 export type DeliveryToWake = Subject<'webhookDelivery'>;
 
-/** @returns the columns of a delivery that its wake needs, for `RETURNING` and `SELECT` @param table the table's name or alias */
+/** @returns the columns for the wake of a delivery, for `RETURNING` and `SELECT` @param table the table's name or alias */
 export const columnsToWake = (table = 'webhook_deliveries') =>
   columns(WebhookDelivery, ['id', 'clubId', 'endpointId', 'eventType'], table);
 
@@ -27,7 +27,7 @@ export async function wakeSuccessor(
   await wake(tx, 'webhookDelivery', [{ ...delivery, ...(keepsPriority && { priority }) }], now);
 }
 
-/** Wakes many runs as bulk, because deliveries that were released, canceled or purged must not overtake new facts (ENG-15). */
+/** Wakes many runs as bulk, because released, canceled or purged deliveries must not overtake new facts (ENG-15). */
 export async function wakeManyDeliveries(
   tx: Transaction,
   deliveries: readonly DeliveryToWake[],
@@ -41,7 +41,7 @@ export async function wakeManyDeliveries(
   );
 }
 
-/** Signals the endpoint's gate. If the gate's run does not exist yet, the signal starts it. */
+/** Signals the endpoint's gate, and starts its run if there is none. */
 export async function callGate(
   tx: Transaction,
   { endpointId, clubId }: { endpointId: Id; clubId: Id },

@@ -1,4 +1,4 @@
-/** E-mails to the administrators of a club about one of its endpoints (STATE-5, HOOK-21). */
+/** Mails the administrators of a club about one of its endpoints (STATE-5, HOOK-21). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';

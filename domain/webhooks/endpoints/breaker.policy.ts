@@ -1,6 +1,6 @@
 /**
- * The circuit breaker of an endpoint. Decides when the breaker is armed, how long it holds deliveries back, and when the service disables
- * the endpoint (STATE-3 to STATE-5, HOOK-7, HOOK-21).
+ * The circuit breaker of an endpoint: when it is armed, how long it holds deliveries back, and when the endpoint is disabled (STATE-3 to
+ * STATE-5, HOOK-7, HOOK-21).
  */
 
 const minute = 60_000;
@@ -8,7 +8,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 export const breakerRules = {
-  /** After this number of failures in a row, the breaker is armed and the endpoint is throttled. */
+  /** After this many failures in a row, the breaker is armed and the endpoint is throttled. */
   failuresToArm: 5,
   /** The length of the hold when the breaker is armed for the first time. Each time that the breaker is armed again, the hold doubles. */
   firstHoldMs: minute,
@@ -22,43 +22,38 @@ export const breakerRules = {
   mailAfterMs: hour,
 } as const;
 
-/** The breaker columns of an endpoint's row. */
 export interface Breaker {
-  /** The number of failed attempts since the last accepted attempt. */
+  /** The number of failures since the last accepted attempt. */
   consecutiveFailures: number;
   /** The time of the first of these failures. */
   failingSince: Date | null;
-  /** The end of the hold that began when the breaker was last armed. */
+  /** The end of the current or last hold. */
   holdUntil: Date | null;
   /**
    * The number of times that the breaker was armed since the last accepted attempt. If this number is above 0, the endpoint is throttled.
    */
   breakerStep: number;
-  /** The number of times that the breaker was armed or reset. */
   breakerEpoch: number;
-  /** The time at which the breaker was first armed after the last reset; null while the endpoint is not throttled. */
+  /** Null while the endpoint is not throttled. */
   throttledSince: Date | null;
   /** The time at which the administrators got the mail about this throttling. */
   throttleMailedAt: Date | null;
 }
 
-/**
- * The maximum of `breakerStep`. A higher step would not make the hold longer. Without this maximum, the step could grow without limit,
- * because an endpoint may fail any number of times.
- */
+/** A higher step would not make the hold longer, and an endpoint may fail any number of times. */
 const maxSteps = 16;
 
 export const isThrottled = ({ breakerStep }: Pick<Breaker, 'breakerStep'>): boolean => breakerStep > 0;
 
 /**
  * @param step the number of times that the breaker was armed, from 1
- * @returns the length of the hold in milliseconds: 1 minute, 2 minutes, 4 minutes and so on, but at most 1 hour
+ * @returns milliseconds: 1 minute, 2 minutes, 4 minutes and so on, at most 1 hour
  */
 export function holdAfterArming(step: number): number {
   return Math.min(breakerRules.firstHoldMs * 2 ** (step - 1), breakerRules.longestHoldMs);
 }
 
-/** The statuses with which a receiver, or a proxy before it, reports an overload. */
+/** A receiver, or a proxy before it, reports an overload by these statuses. */
 const overloadStatuses: ReadonlySet<number | undefined> = new Set([429, 502, 504]);
 
 /**
@@ -116,7 +111,7 @@ export function afterFailure(
   };
 }
 
-/** Returns the state of the breaker after a 2xx response, or after a disabled endpoint was enabled. */
+/** Returns the breaker after a 2xx response, or after the enabling of a disabled endpoint. */
 export function resetBreaker({ breakerEpoch }: Pick<Breaker, 'breakerEpoch'>): Breaker {
   return {
     consecutiveFailures: 0,
@@ -129,16 +124,16 @@ export function resetBreaker({ breakerEpoch }: Pick<Breaker, 'breakerEpoch'>): B
   };
 }
 
-/** Returns whether the administrators must get a mail about the throttling. They get the mail once, an hour after the throttling began. */
+/** The administrators get one mail, an hour after the throttling began. */
 export function mailIsDue({ throttledSince, throttleMailedAt }: Breaker, now: Date): boolean {
   if (throttledSince === null || throttleMailedAt !== null) return false;
   return now.getTime() - throttledSince.getTime() >= breakerRules.mailAfterMs;
 }
 
 /**
- * Returns the time at which an enabled endpoint is disabled because of its failures. This is five days after its first failure since the
- * last accepted delivery. Time in which the endpoint is paused does not count, so the five days begin again after a pause.
- * @returns the time; undefined if the endpoint has no failures
+ * Returns when an enabled endpoint is disabled: five days after its first failure since the last accepted delivery. A pause begins the five
+ * days again.
+ * @returns undefined without failures
  */
 export function failingDeadline({
   failingSince,

@@ -9,7 +9,7 @@ import { noEndpoint } from './endpoints.ts';
 
 /**
  * Locks the endpoint's row before it reads anything (ENG-6).
- * @returns the status of the endpoint, which no other transaction can change before the commit
+ * @returns the status, which cannot change before the commit
  * @throws DomainError not_found
  */
 export async function lockEndpointStatus(tx: Transaction, clubId: Id, endpointId: Id): Promise<EndpointStatus> {

@@ -19,7 +19,7 @@ import { newSecret } from './secrets.ts';
 
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
-/** The columns of an endpoint. `hold_until` and `previous_secret_expires_at` are shown only while they are in the future. */
+/** `hold_until` and `previous_secret_expires_at` are shown only while they are in the future. */
 const columnsAt = (now: Date) =>
   columns(
     Endpoint,
@@ -51,7 +51,7 @@ const listed = (clubId: Id): Sql =>
   sql`FROM webhook_endpoints endpoint WHERE endpoint.club_id = ${clubId} AND endpoint.deleted_at IS NULL`;
 
 /**
- * Registers an enabled endpoint. The host name is looked up before any write.
+ * Registers an enabled endpoint. The host is looked up before any write.
  * @returns the endpoint and its secret. Only this answer and the answer to a rotation show a secret
  * @throws DomainError feature_not_in_plan, url_not_allowed, endpoint_limit_reached
  */
@@ -66,7 +66,7 @@ export async function registerEndpoint(
   const secret = newSecret();
   return db.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'webhooks');
-    // The lock keeps the count valid until the commit, so that two concurrent requests cannot both create the last allowed endpoint.
+    // The lock prevents two concurrent requests from both creating the last allowed endpoint.
     await tx.manager.findOne(Club, {
       select: { id: true },
       where: { id: clubId },
@@ -97,7 +97,7 @@ export async function registerEndpoint(
 /**
  * Changes only the fields that are present. So concurrent edits of different fields do not overwrite each other. A new URL is checked in
  * the same way as at the registration, before any write. Pending deliveries use the new URL.
- * @param input.description the new description. An empty text removes the description
+ * @param input.description an empty text removes it
  * @throws DomainError not_found, url_not_allowed
  */
 export async function updateEndpoint(
@@ -128,7 +128,7 @@ export async function updateEndpoint(
 }
 
 /**
- * @param now the current time, which decides whether the hold and the rotation are over
+ * @param now decides whether the hold and the rotation are over
  * @throws DomainError not_found, also for an endpoint of another club and for a deleted endpoint
  */
 export async function findEndpoint(db: Queries, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {

@@ -6,19 +6,17 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
-/**
- * Starts the log of a club that has none. A fact that commits later is fanned out later, so its fan-out sees the start.
- */
+/** Starts the log of a club that has none. Facts that commit later are fanned out later, and so get into the log. */
 export async function startLog(tx: Transaction, clubId: Id, now: Date): Promise<void> {
   await tx.run(sql`UPDATE clubs SET events_logged_since = ${now} WHERE id = ${clubId} AND events_logged_since IS NULL`);
 }
 
-/** The most logs that one round of retention starts. */
+/** One round of retention starts at most this many logs. */
 const logsPerRound = 1_000;
 
 /**
- * Starts the logs of clubs that have an endpoint from a release without logs. Skips clubs that another transaction has locked, until the
- * next round.
+ * Starts the logs of clubs with an endpoint from a release without logs. A club that another transaction has locked waits for the next
+ * round.
  */
 export async function startMissingLogs(db: Database, now: Date): Promise<{ started: number; more: boolean }> {
   const started = await db.run(

@@ -12,7 +12,7 @@ import { newSecret } from './secrets.ts';
  * Gives the endpoint a new secret. For 24 hours, messages are also signed with the previous secret.
  * @param options.expirePrevious if true, the function rotates the secret even while the previous secret of an earlier rotation is still
  * valid. That previous secret becomes invalid immediately
- * @returns the endpoint and its new secret. Only this answer shows the new secret
+ * @returns the endpoint with its new secret, which only this answer shows
  * @throws DomainError not_found; rotation_in_progress
  */
 export function rotateSecret(

@@ -1,6 +1,6 @@
 /**
- * Finds the audience of a fact: its student, the endpoints that subscribed to its type, and whether the club's log records it (HOOK-1,
- * ENG-6, EVT-23).
+ * Finds the audience of a fact: its student, the endpoints that subscribed to its type, and whether the club's log has it (HOOK-1, ENG-6,
+ * EVT-23).
  */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -16,7 +16,7 @@ export interface Audience {
   fact: FactToTell;
   student: SubjectStudent | undefined;
   endpoints: readonly SubscribedEndpoint[];
-  /** Whether the club's log records the event even if no endpoint subscribed. */
+  /** The club's log has the event even without a subscribed endpoint. */
   isLogged: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Audience {
 export interface SubscribedEndpoint extends AttemptTarget {
   /** Whether no attempt at the endpoint has failed since the last accepted attempt. */
   healthy: boolean;
-  /** Whether an attempt at the endpoint may be made immediately. This requires that it is enabled, healthy and not throttled. */
+  /** The endpoint is enabled, healthy and not throttled, so an attempt may be made immediately. */
   open: boolean;
 }
 
@@ -36,8 +36,8 @@ export function needsBody(audience: Audience): audience is Audience & { student:
 }
 
 /**
- * Finds the facts that an endpoint or the log of their club needs. The function takes no lock, because an endpoint that subscribes later
- * must not get these facts. A single fact that is not bulk is not looked up, because its fan-out reads the same rows.
+ * Finds the facts that an endpoint or the log of their club needs. It takes no lock, because later subscriptions must not get these facts.
+ * A single fact that is not bulk is not looked up, because its fan-out reads these rows anyway.
  */
 export async function factsToFanOut(db: Queries, facts: readonly ClaimedFact[]): Promise<readonly ClaimedFact[]> {
   if (facts.length === 1 && facts[0]?.priority !== bulk) return facts;
@@ -98,7 +98,7 @@ const studentColumns = `id, name, email, verified_at IS NOT NULL AS verified, cr
 const endpointColumns = `consecutive_failures = 0 AS healthy, status = 'enabled' AND consecutive_failures = 0 AND breaker_step = 0 AS open,
        ${claimSql.target('clock_timestamp()')}`;
 
-/** The endpoints are locked after the student, because the join needs the student first. */
+/** The join locks the endpoints after the student, because it needs the student first. */
 const lockStudentAndEndpoints = prepared<LockedRow, Pick<FactToTell, 'clubId' | 'studentId' | 'type'>>(
   'lock_student_and_endpoints',
   (value) => `WITH student AS MATERIALIZED (

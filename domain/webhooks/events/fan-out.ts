@@ -20,7 +20,7 @@ import { withFirstAttempts, type FirstAttemptLanes, type FirstAttempts } from '.
 import { insertEvents, readPending, type NewDelivery, type PlannedEvent } from './insert-deliveries.ts';
 
 export interface FanOutOptions extends FirstAttemptLanes {
-  /** The facts that other consumers still need. The fan-out must not remove these facts. */
+  /** Other consumers still need these facts, so the fan-out must not remove them. */
   neededByOthers?: ReadonlySet<Id>;
 }
 
@@ -36,9 +36,9 @@ export interface DeliveryRun extends Run {
 }
 
 /**
- * Inserts the event and its deliveries in one transaction. A repeated call changes nothing and returns the same result. So if a relay dies
- * after the commit and before it starts the runs, another relay can finish the work.
- * @returns the deliveries that need a run; an empty list if the student was removed before the fan-out
+ * Inserts the event and its deliveries in one transaction. A repeated call changes nothing and returns the same result. So after a crash
+ * between the commit and the start of the runs, another relay can finish the work.
+ * @returns the deliveries that need a run; none if the student was removed before the fan-out
  */
 export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise<readonly NewDelivery[]> {
   const { deliveries } = await withFirstAttempts({}, (attempts) => fanOutAlone(db, fact, { now, attempts }));
@@ -48,8 +48,8 @@ export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise
 /**
  * Fans out facts. Several facts share one transaction, which does not wait for the lock of a student, and waits only briefly for the lock
  * of an endpoint.
- * @returns the runs of each fact's deliveries; `removed` is set only if this process has a direct lane
- * @throws the error of the transaction, after the transaction was rolled back. The caller must then fan out each fact alone
+ * @returns the runs of each fact; `removed` is set only in a process with a direct lane
+ * @throws the error of the transaction after its rollback. The caller must then fan out each fact alone
  */
 export async function fanOutFacts(
   db: Database,
@@ -88,7 +88,7 @@ const runOfDelivery = (
 interface FanOutContext {
   now: Date;
   attempts: FirstAttempts;
-  /** The ids of facts that must not be removed. Absent if this fan-out does not remove facts. */
+  /** These facts must not be removed. If absent, this fan-out removes none. */
   neededByOthers?: ReadonlySet<Id>;
 }
 
@@ -146,7 +146,7 @@ async function fanOutTo(tx: Transaction, audiences: readonly Audience[], context
   return results.map(({ fact, deliveries }) => ({ deliveries, isRemoved: removed.has(fact.id) }));
 }
 
-/** Assembles the bodies of the events, and acquires permits for first attempts. */
+/** Assembles the bodies, and acquires permits for first attempts. */
 async function planEvents(
   tx: Transaction,
   audiences: readonly Audience[],
@@ -165,7 +165,7 @@ async function planEvents(
   });
 }
 
-/** @returns the claims that the insert has written, by the id of the delivery. The function releases the permits of all other deliveries */
+/** @returns the written claims by delivery id. The permits of all other deliveries are released */
 function claimsOf(
   { fact, body, deliveries }: PlannedEvent,
   isClaimable: (deliveryId: Id) => boolean,

@@ -1,6 +1,6 @@
 /**
- * Collects the first attempts that a fan-out claims for its own process. Keeps their permits and claims until the transaction commits
- * (HOOK-15, HOOK-18).
+ * Collects the first attempts that a fan-out claims for its own process, with their permits and claims, until the commit (HOOK-15,
+ * HOOK-18).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AttemptSite } from '../attempts/attempt.ts';
@@ -10,7 +10,7 @@ import type { SubscribedEndpoint } from './audience.ts';
 
 /** The lanes in which the process of a fan-out makes first attempts. */
 export interface FirstAttemptLanes {
-  /** The lane that makes attempts without a run, as long as it has permits. If absent, runs make all attempts. */
+  /** Makes attempts without a run, as long as it has permits. If absent, runs make all attempts. */
   lane?: DirectLane;
   /** The permits for first attempts that runs make in this process. If absent, each run claims its own attempt. */
   localPermits?: FirstAttemptPermits;
@@ -22,11 +22,11 @@ export type ClaimedSite = Exclude<AttemptSite['runsIn'], 'activity'>;
 export interface FirstAttempts {
   /** Acquires a permit for the first attempt. @returns the site of the attempt; undefined if the run of the delivery must claim it */
   acquire(deliveryId: Id, endpoint: SubscribedEndpoint): ClaimedSite | undefined;
-  /** Releases the permit of a delivery that this fan-out does not claim. */
+  /** Releases the permit of a delivery that is not claimed here. */
   release(deliveryId: Id): void;
   /** Adds a claim that the transaction has written. */
   add(claimed: ClaimedDelivery): void;
-  /** Releases all permits and forgets all claims. Call this function when the transaction begins or is rolled back. */
+  /** Releases all permits and forgets all claims, when the transaction begins or is rolled back. */
   reset(): void;
 }
 

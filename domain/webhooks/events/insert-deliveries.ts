@@ -13,22 +13,22 @@ import { deliveryRules } from '../deliveries/schedule.policy.ts';
 import type { SubscribedEndpoint } from './audience.ts';
 import type { ClaimedSite } from './first-attempts.ts';
 
-/** An event with its deliveries, before the fan-out inserts them. */
+/** An event with its deliveries, before they are inserted. */
 export interface PlannedEvent {
   fact: FactToTell;
-  /** The body. Null if the event is not sent. The deliveries of such an event are recorded as canceled. */
+  /** Null if the event is not sent. Its deliveries are recorded as canceled. */
   body: string | null;
   /** `site` is set if the fan-out claims the first attempt when it inserts the delivery. */
   deliveries: readonly { id: Id; endpoint: SubscribedEndpoint; site: ClaimedSite | undefined }[];
 }
 
-/** A delivery whose workflow must be started. */
+/** A delivery that needs a workflow. */
 export interface NewDelivery {
   id: Id;
   endpointId: Id;
   /** Whether no attempt at the endpoint has failed since the last accepted attempt. */
   healthy: boolean;
-  /** The claim of the first attempt, if the fan-out has claimed this attempt for the run. */
+  /** The first attempt, if the fan-out has claimed it for the run. */
   claimed?: ClaimedDelivery;
 }
 
@@ -74,7 +74,6 @@ export async function insertEvents(
   return { inserted: new Set(inserted.map(({ id }) => id)), late: new Set(late) };
 }
 
-/** The values of new events and of their deliveries, by column. */
 interface DeliveryValues {
   now: Date;
   eventIds: readonly Id[];
@@ -86,7 +85,7 @@ interface DeliveryValues {
   areSent: readonly boolean[];
   ids: readonly Id[];
   endpointIds: readonly Id[];
-  /** For each delivery, the position of its event in the list of events, counted from 1. */
+  /** The place of each delivery's event in the list of events, from 1. */
   places: readonly number[];
   areClaimed: readonly boolean[];
   areDirect: readonly boolean[];
@@ -94,12 +93,12 @@ interface DeliveryValues {
   lockSeed: number;
 }
 
-/** The seed of the advisory locks of clubs' logs. Another use of advisory locks needs another seed. */
+/** The seed of the advisory locks of clubs' logs. Any other use of advisory locks needs another seed. */
 const logLockSeed = 4_281_966;
 
 /**
- * `log` locks the logs of the clubs until the commit, in one order, before any row is inserted. A position is taken under this lock. So
- * the positions of a club become visible in their order. After a reader has seen a position, no lower one appears (EVT-24).
+ * `log` locks the logs of the clubs until the commit, in one order, before any row is inserted. A position is taken under this lock. So the
+ * positions of a club become visible in their order. After a reader has seen a position, no lower one appears (EVT-24).
  */
 const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }, DeliveryValues>(
   'insert_deliveries',
@@ -135,10 +134,7 @@ const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }, DeliveryValue
        SELECT id, event_id IN (SELECT id FROM inserted) AS "eventIsNew" FROM delivery`,
 );
 
-/**
- * @returns the deliveries of an event from earlier fan-outs that still need a run. These deliveries are pending, and no direct lane has
- * claimed them
- */
+/** @returns the deliveries of earlier fan-outs that still need a run: pending, and not claimed by a direct lane */
 export function readPending(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
   const { from, to } = deliveryIdsOf(eventId);
   return tx.rows(

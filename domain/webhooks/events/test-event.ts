@@ -11,7 +11,7 @@ import { deliveryIdOf } from '../deliveries/delivery-id.ts';
 import { lockEnabledEndpoint } from '../endpoints/endpoint-locks.ts';
 
 /**
- * Creates a `webhook.test` delivery, whose first attempt does not wait for the breaker.
+ * Creates a `webhook.test` delivery. Its first attempt does not wait for the breaker.
  * @throws DomainError not_found, endpoint_not_enabled
  */
 export function sendTest(

@@ -9,7 +9,7 @@ import { lockDeliveries } from '../deliveries/deliveries.ts';
 import { ending } from '../deliveries/ending.ts';
 import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliveries/wakes.ts';
 
-/** The maximum number of deliveries that one transaction cancels. A larger transaction would lock the endpoint's row for seconds. */
+/** A larger transaction would lock the endpoint's row for seconds. */
 const cancelBatch = 2_000;
 
 /**
@@ -39,8 +39,8 @@ export async function closeEndpoint(
 }
 
 /**
- * Cancels unsent deliveries and manual attempts, and wakes their workflows so that the workflows end. It records no `cancel_reason`. If an
- * attempt is in flight, its result is still recorded.
+ * Cancels unsent deliveries and manual attempts, without a `cancel_reason`, and wakes their workflows to end. The result of an attempt in
+ * flight is still recorded.
  * @returns whether more deliveries must be canceled
  */
 export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Promise<boolean> {

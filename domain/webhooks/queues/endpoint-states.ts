@@ -16,8 +16,7 @@ import { wake } from '../../../platform/engine/wakes.ts';
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
 /**
- * Enables an endpoint. If the endpoint was paused, its gate then releases the parked deliveries. If the endpoint was disabled, its breaker
- * is reset. If the endpoint is already enabled, nothing changes.
+ * Enables an endpoint. After a pause, its gate releases the parked deliveries. After a disabling, its breaker is reset.
  * @throws DomainError not_found; endpoint_not_enabled while a long queue is still being canceled
  */
 export function enableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
@@ -58,8 +57,7 @@ export function pauseEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: 
 }
 
 /**
- * Disables an endpoint: the service creates no more deliveries for it, and its queue is canceled. If the endpoint is already disabled,
- * nothing changes.
+ * Disables an endpoint: it gets no more deliveries, and its queue is canceled.
  * @throws DomainError not_found
  */
 export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
@@ -101,16 +99,13 @@ function changeState(
   });
 }
 
-/**
- * Throws if the queue is long and the gate is still canceling parts of it. If the endpoint were enabled now, the service would send the
- * rest of the queue.
- */
+/** The gate may still be canceling a long queue. If the endpoint were enabled now, the rest of the queue would be sent. */
 async function requireEmptyQueue(tx: Transaction, endpointId: Id): Promise<void> {
   const hasPending = await tx.manager.existsBy(WebhookDelivery, { endpointId, status: 'pending' });
   if (hasPending) throw notEnabled('The queue of the endpoint is still being canceled; try again in a moment.');
 }
 
-/** Releases manual attempts immediately, without the gate, because they do not wait for the breaker. */
+/** Manual attempts do not wait for the breaker, so they are released without the gate. */
 async function releaseManual(tx: Transaction, endpointId: Id, now: Date): Promise<void> {
   const released = await tx.rows<DeliveryToWake>(
     sql`UPDATE webhook_deliveries SET parked_at = NULL

@@ -23,7 +23,7 @@ export const gateRules = {
   largestPage: 64,
 } as const;
 
-/** The state of the gate, for operators who read its run. Times are Unix milliseconds. */
+/** Describes the gate for operators who read its run. Times are Unix milliseconds. */
 export type GateStep =
   | { done: true; outcome: 'open' | 'disabled' | 'deleted' }
   | {
@@ -41,7 +41,7 @@ export type GateStep =
        */
       doing: 'paused' | 'holding' | 'probing' | 'idle' | 'releasing' | 'recovering' | 'canceling';
       parked: number;
-      /** The time at which the endpoint is disabled because of its failures, unless a delivery is accepted before this time. */
+      /** The endpoint is disabled then, unless a delivery is accepted before. */
       givenUpAt?: number;
     };
 
@@ -60,7 +60,7 @@ const pageEveryMs = 1_000;
  */
 const overdueMs = (deliveryRules.leaseSeconds + 5) * 1_000;
 
-/** The gate counts at most this number of parked deliveries. The counts are only information for operators. */
+/** The counts are only for operators. */
 const maxCounted = 10_000;
 
 /** Makes the next step of the gate. @param now Unix milliseconds */
@@ -100,8 +100,8 @@ const gated = columns(WebhookEndpoint, [
 type GatedEndpoint = RowOf<typeof gated>;
 
 /**
- * Locks the row of the endpoint. A transaction that parks a delivery also locks this row, so it commits either before or after the step of
- * the gate. Without the lock, the gate could end while a delivery is parked.
+ * Locks the row of the endpoint. Parking a delivery also locks it, so it commits before or after this step. Otherwise the gate could end
+ * while a delivery is parked.
  */
 function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | undefined> {
   return tx.one(sql`SELECT ${gated} FROM webhook_endpoints WHERE id = ${endpointId} FOR NO KEY UPDATE`);
@@ -112,7 +112,7 @@ type Release = { done: true; outcome: 'open' | 'disabled' } | { done: false; at:
 
 /**
  * Releases the deliveries that may be attempted now.
- * @returns the state of the gate, and the time at which the gate runs again if no signal arrives
+ * @returns the state of the gate, and when it runs again without a signal
  */
 async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   if (endpoint.status === 'disabled') {
@@ -155,7 +155,7 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
     const change = { admittedDeliveryId: admitted?.id ?? null, releasePage: 0 };
     await tx.manager.update(WebhookEndpoint, { id: endpoint.id }, change);
     if (!admitted) {
-      // The statement has skipped a parked delivery whose row another transaction has locked.
+      // A parked delivery was skipped, because another transaction has locked its row.
       const hasSkipped = (await countWaiting(tx, endpoint.id, usual)) > 0;
       return { done: false, doing: 'idle', at: now + (hasSkipped ? pageEveryMs : dayMs) };
     }
@@ -163,10 +163,7 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
   return { done: false, doing: 'probing', at: now + overdueMs };
 }
 
-/**
- * Returns whether the admitted delivery is in progress. The progress ends when its attempt is recorded, when its lease expires, or when the
- * delivery is canceled before its attempt.
- */
+/** An admitted delivery is in progress until its attempt is recorded, its lease expires, or it is canceled before the attempt. */
 async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boolean> {
   if (deliveryId === null) return false;
   const row = await tx.one(
@@ -197,10 +194,7 @@ function nextPage({ consecutiveFailures, releasePage: last }: GatedEndpoint, und
   return underway > last / 2 ? last : Math.min(gateRules.largestPage, last * 2);
 }
 
-/**
- * Counts deliveries that are due and not parked. They are either released or new deliveries. The count ends at the size of the largest
- * page.
- */
+/** Counts deliveries that are due and not parked, released or new, up to the size of the largest page. */
 function countUnderWay(tx: Transaction, endpointId: Id, now: number): Promise<number> {
   return count(
     tx,
@@ -215,10 +209,7 @@ async function count(tx: Transaction, rows: Sql): Promise<number> {
   return counted?.count ?? 0;
 }
 
-/**
- * SQL conditions for the two kinds of parked deliveries. The gate releases the two kinds in different ways. Each condition has its own
- * index.
- */
+/** The gate releases these two kinds of parked deliveries in different ways. Each condition has its own index. */
 const usual = sql`requested IS DISTINCT FROM 'recovery'`;
 const recovery = sql`requested = 'recovery'`;
 
@@ -235,8 +226,8 @@ function countWaiting(tx: Transaction, endpointId: Id, condition: Sql): Promise<
 }
 
 /**
- * Releases up to `limit` parked deliveries and wakes their workflows. The released deliveries become due now, so that the sweeper does not
- * count them as overdue. This step skips rows that another transaction has locked; the next step tries these rows again.
+ * Releases up to `limit` parked deliveries and wakes their workflows. They become due now, so that the sweeper does not count them as
+ * overdue. Locked rows wait for the next step.
  */
 async function release(
   tx: Transaction,

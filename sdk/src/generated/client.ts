@@ -4471,6 +4471,56 @@ export type ListConversationsVariables = {
     query?: ListConversationsQuery;
 };
 
+export type GetConversationOfAgentResult = {
+    data: AgentConversationMessages;
+    /**
+     * Messages over all pages.
+     * @minimum 0
+     */
+    total: number;
+    shortened?: Shortened;
+};
+
+export type GetConversationOfAgentPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Public id of an agent.
+     * @minLength 1
+     * @maxLength 32
+     */
+    publicId: string;
+    /**
+     * Id of a conversation of the student with an agent.
+     * @format uuid
+     */
+    conversationId: string;
+};
+
+export type GetConversationOfAgentQuery = {
+    /**
+     * Number of the page, from 1.
+     * @minimum 1
+     * @format int32
+     */
+    page?: number;
+    /**
+     * Records a page.
+     * @minimum 1
+     * @maximum 100
+     * @format int32
+     */
+    page_size?: number;
+};
+
+export type GetConversationOfAgentVariables = {
+    path: GetConversationOfAgentPath;
+    query?: GetConversationOfAgentQuery;
+};
+
 export type GetConversationResult = {
     data: AgentConversationMessages;
     /**
@@ -12809,6 +12859,13 @@ export type Ops = {
         };
         result: ListConversationsResult;
     };
+    getConversationOfAgent: {
+        args: {
+            path: GetConversationOfAgentPath;
+            query?: GetConversationOfAgentQuery;
+        };
+        result: GetConversationOfAgentResult;
+    };
     getConversation: {
         args: {
             path: GetConversationPath;
@@ -14718,6 +14775,7 @@ export const OPERATIONS = {
     listClassroomAgents: { id: "listClassroomAgents", method: "GET", path: "/v1/clubs/{clubId}/classroom/agents", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     askAgent: { id: "askAgent", method: "POST", path: "/v1/clubs/{clubId}/classroom/agents/{publicId}/messages", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, responseKind: "sse", sseDataKind: "json", security: [[{ scheme: "student", kind: "bearer" }]] },
     listConversations: { id: "listConversations", method: "GET", path: "/v1/clubs/{clubId}/classroom/agents/{publicId}/conversations", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    getConversationOfAgent: { id: "getConversationOfAgent", method: "GET", path: "/v1/clubs/{clubId}/classroom/agents/{publicId}/conversations/{conversationId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "conversationId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getConversation: { id: "getConversation", method: "GET", path: "/v1/clubs/{clubId}/classroom/conversations/{conversationId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "conversationId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     removeConversation: { id: "removeConversation", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/conversations/{conversationId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "conversationId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }]] },
     renameConversation: { id: "renameConversation", method: "PATCH", path: "/v1/clubs/{clubId}/classroom/conversations/{conversationId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "conversationId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },

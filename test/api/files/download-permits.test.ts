@@ -45,7 +45,7 @@ describe('download permits (REPO-8)', () => {
     expect([...times(3, 'one', 'student'), ...times(3, 'two', 'student')]).to.deep.equal(grantedPermits(6));
   });
 
-  it('become free when they are returned. Returning a permit twice frees only one permit', () => {
+  it('become free when they are returned, and only once if they are returned twice', () => {
     const release = permits.take({ clubId: 'one', studentId: 'student' });
     times(2, 'one', 'student');
     release();

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { partUnder } from '../../../api/files/paths.ts';
 
-describe('the part of a path below a folder', () => {
-  it('is returned only if it is a single part that is not empty', () => {
+describe('the file name below a folder in a path', () => {
+  it('is returned only if it is not empty and has no slash', () => {
     const parts = [
       '/files/a',
       '/files/a b',

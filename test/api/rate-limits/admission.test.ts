@@ -11,7 +11,6 @@ const noon = Date.UTC(2025, 0, 1, 12, 0, 0);
 const minute = 60;
 const hour = 3_600;
 
-/** Creates a new person, so that every test starts with fresh counters. */
 const anyIp = () => `198.${randomInt(18, 20)}.${randomInt(256)}.${randomInt(256)}`;
 const student = () => ({ kind: 'student', id: randomUUID() }) as const;
 const admin = () => ({ kind: 'admin', id: randomUUID() }) as const;
@@ -183,7 +182,7 @@ describe('admission of calls', function () {
     ],
   ];
 
-  describe('allows calls up to the limit, and counts refused calls in the next window', () => {
+  describe('allows calls up to the limit, and charges refused calls to the next window', () => {
     for (const [row, limit, windowSeconds, make] of table) {
       it(row, async () => {
         const one = make();
@@ -204,7 +203,7 @@ describe('admission of calls', function () {
   });
 
   describe('a call', () => {
-    it('is charged to its club, whichever administrator makes it and however the club’s id is spelled', async () => {
+    it('is charged to its club for any administrator and any spelling of the club’s id', async () => {
       const clubId = randomUUID();
       const third = admin();
       await passes(30, inClub('POST', '/campaigns', admin(), clubId));
@@ -223,7 +222,7 @@ describe('admission of calls', function () {
       await passes(1, inClub('POST', '/classroom/agents/a1/messages', student(), clubId));
     });
 
-    it('is charged only to the most specific limit, for example to the limit of comments', async () => {
+    it('is charged only to the most specific limit, such as the limit of comments', async () => {
       const clubId = randomUUID();
       const someone = student();
       await passes(10, inClub('POST', '/classroom/posts/p1/comments', someone, clubId));
@@ -231,14 +230,14 @@ describe('admission of calls', function () {
       await passes(60, inClub('POST', '/campaigns', admin(), clubId));
     });
 
-    it('shares one limit with all comments on lessons and posts, if it is a comment', async () => {
+    it('shares one limit with all comments on lessons and posts if it is a comment', async () => {
       const someone = student();
       await passes(5, inClub('POST', '/classroom/posts/p1/comments', someone));
       await passes(5, inClub('POST', '/classroom/lessons/l1/comments', someone));
       expect(await outcome(inClub('POST', '/classroom/posts/p2/comments', someone))).to.equal(limited(minute));
     });
 
-    it('shares one limit of 30 an hour with all calls that book or cancel a mentorship session', async () => {
+    it('shares a limit of 30 an hour if it books or cancels a mentorship session', async () => {
       const someone = student();
       await passes(15, inClub('POST', '/classroom/mentorships/m1/bookings', someone));
       await passes(15, inClub('DELETE', '/classroom/mentorships/m2/sessions/s1', someone));
@@ -264,7 +263,7 @@ describe('admission of calls', function () {
       await passes(60, inClub('POST', '/media', admin(), clubId));
     });
 
-    it('is also charged to the club if a student writes. Students get 30 of the club’s 60 writes (DEC-53)', async () => {
+    it('is also charged to the club if a student writes, up to 30 of the club’s 60 writes (DEC-53)', async () => {
       const clubId = randomUUID();
       const change = (caller: Call['caller'], now = noon) =>
         outcome(inClub('POST', '/media/m1/complete', caller, clubId), now, limiter, admitChange);
@@ -285,7 +284,7 @@ describe('admission of calls', function () {
       );
     });
 
-    it('is charged only to its student if it is refused, so that other students can still write', async () => {
+    it('is charged only to its student if it is refused', async () => {
       const clubId = randomUUID();
       const [greedy, other] = [student(), student()];
       const change = (caller: Call['caller'], now: number) =>
@@ -295,7 +294,7 @@ describe('admission of calls', function () {
       for (let n = 0; n < 10; n += 1) expect(await change(other, noon + 60_000)).to.equal('passes');
     });
 
-    it('is charged to the club’s changes only if it is an accepted write of a student on a club path', async () => {
+    it('is charged to the club’s changes if it is an accepted write of a student on a club path', async () => {
       const charge = () => Promise.reject(new Error('Call was charged'));
       const unlimited = { charge, chargeShared: charge, chargeHere: limiter.chargeHere };
       const path = '/media/m1/complete';
@@ -322,7 +321,7 @@ describe('admission of calls', function () {
       await passes(1, call('POST', paths[0] ?? ''));
     });
 
-    it('also counts, unless refused, against its IPv6 /48 network, which has ten times the limit (DEC-30)', async () => {
+    it('also counts against its IPv6 /48 network with ten times the limit, unless it is refused (DEC-30)', async () => {
       const site = `2001:db8:${randomInt(0x10000).toString(16)}`;
       const from = (network: number) => signIn(`${site}:${network.toString(16)}::1`);
       await passes(10, from(1));
@@ -352,7 +351,7 @@ describe('admission of calls', function () {
       ['with a known caller and an unknown club', { caller: admin() }],
     ];
     for (const [title, over] of ways) {
-      it(`count against the 60 calls a minute of their IP address, not of the club: ${title}`, async () => {
+      it(`count against their IP address, not against the club: ${title}`, async () => {
         const clubId = randomUUID();
         const ip = anyIp();
         const path = `/v1/clubs/${clubId}/webhook-endpoints`;
@@ -401,12 +400,12 @@ describe('admission of calls', function () {
       ['a billing notice', () => call('POST', '/webhooks/billing'), 'passes'],
     ];
     for (const [title, make, expected] of rows) {
-      it(`have the outcome ${expected}: ${title}`, async () => {
+      it(`end with ${expected}: ${title}`, async () => {
         expect(await outcome(make(), noon, down)).to.equal(expected);
       });
     }
 
-    describe('the limit that one process keeps in memory for administrators’ credential routes (DEC-29)', () => {
+    describe('the limit in memory for credential routes of administrators (DEC-29)', () => {
       const adminSignIn = (ip = anyIp()) => call('POST', '/v1/auth/admin/sign-in', { ip });
       let start = noon;
       beforeEach('start a new window', () => {
@@ -431,7 +430,7 @@ describe('admission of calls', function () {
       });
     });
 
-    it('fail with an error that does not come from the counters', async () => {
+    it('fail with any error that does not come from the counters', async () => {
       const charge = () => Promise.reject(new TypeError('a mistake'));
       const broken = { charge, chargeShared: charge, chargeHere: down.chargeHere };
       const error: unknown = await admit(broken, call('PATCH', '/v1/me'), noon).catch((thrown: unknown) => thrown);

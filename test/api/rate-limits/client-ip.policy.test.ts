@@ -86,7 +86,7 @@ describe('client address', () => {
     });
   }
 
-  it('does not depend on what a client itself writes into X-Forwarded-For', () => {
+  it('ignores what a client itself writes into X-Forwarded-For', () => {
     const claim = fc.oneof(
       fc.string(),
       fc.ipV4(),
@@ -103,7 +103,7 @@ describe('client address', () => {
   });
 });
 
-describe('the subject of a limit per IP', () => {
+describe('the counter key of a limit per IP', () => {
   const subjectsOf = (ip: string) => addressesCounted(ip).map(({ subject, times }) => `${subject} x${times}`);
 
   it('is each IPv4 address alone', () => {
@@ -111,7 +111,7 @@ describe('the subject of a limit per IP', () => {
     expect(subjectsOf('203.0.113.8')).to.deep.equal(['203.0.113.8 x1']);
   });
 
-  it('is the /64 network of an IPv6 address, and also its /48 network with ten times the limit (DEC-30)', () => {
+  it('is the /64 network of an IPv6 address, and the /48 network with ten times the limit (DEC-30)', () => {
     const networks = ['2001:db8:1:2::/64 x1', '2001:db8:1::/48 x10'];
     expect(subjectsOf('2001:db8:1:2:3:4:5:6')).to.deep.equal(networks);
     expect(subjectsOf('2001:db8:1:2:ffff::1')).to.deep.equal(networks);
@@ -125,7 +125,7 @@ describe('the subject of a limit per IP', () => {
     expect(subjectsOf('::ffff:cb00:7107')).to.deep.equal(['203.0.113.7 x1']);
   });
 
-  it('is one shared value for all clients without a readable address', () => {
+  it('is one value for all clients without a readable address', () => {
     expect(subjectsOf(unknownClient)).to.deep.equal([`${unknownClient} x1`]);
   });
 });

@@ -37,9 +37,7 @@ function limiterOn(url: Secret, clock: () => number = Date.now, failures: unknow
   return createLimiter({ url, masterKey, clock, onFailure: (error) => failures.push(error) });
 }
 
-/**
- * Asserts that the call fails because the store is unavailable. @returns the error of the store, or undefined if the store was not called
- */
+/** @returns the error of the store, or undefined if the store was not called */
 const unavailable = async (call: Promise<unknown>): Promise<unknown> => {
   const error = await call.catch((thrown: unknown) => thrown);
   if (!(error instanceof CountersUnavailable))
@@ -104,13 +102,13 @@ for (const [name, start, address] of backends) {
       expect(await charge(five, 5, noon + 2 * minute)).to.deep.equal([0, 0, 0, 60, 60]);
     });
 
-    it('return in Retry-After the seconds until the first window that still allows a call', async () => {
+    it('return the seconds until the first window that allows a call as Retry-After', async () => {
       const two = budget(2);
       expect(await charge(two, 7, noon)).to.deep.equal([0, 0, 60, 120, 120, 120, 120]);
       expect(await charge(two, 1, noon + 2 * minute)).to.deep.equal([0]);
     });
 
-    it('charge a retry only to the next window, even if that window is used up by earlier retries', async () => {
+    it('charge a retry only to the next window, even if earlier retries used that window up', async () => {
       const two = budget(2);
       await charge(two, 4, noon);
       expect(await charge(two, 3, noon + minute + 30_000)).to.deep.equal([30, 90, 90]);
@@ -118,7 +116,7 @@ for (const [name, start, address] of backends) {
       expect(await charge(two, 2, noon + 4 * minute)).to.deep.equal([0, 0]);
     });
 
-    it('admit a caller that waits for Retry-After, and never exceed the limit of a window', async () => {
+    it('admit a caller after Retry-After, and never exceed the limit of a window', async () => {
       const event = fc.record({
         wait: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 90_000 })),
         obeys: fc.boolean(),
@@ -240,7 +238,7 @@ for (const [name, start, address] of backends) {
       await line.stop();
     });
 
-    it('can undo the charge of an accepted call, and charge a refused call to no other window', async () => {
+    it('can undo the charge of an accepted call', async () => {
       const two = budget(2);
       const tries = async (n: number, now: number) => {
         const waits: number[] = [];
@@ -256,7 +254,7 @@ for (const [name, start, address] of backends) {
       expect(await tries(3, noon + minute)).to.deep.equal([0, 0, 60]);
     });
 
-    it('remember a subject in every process, until the end of the next window', async () => {
+    it('remember a caller in every process until the end of the next window', async () => {
       const memory = { name: budget(1).counter, seconds: 3_600 };
       const hour = 60 * minute;
       expect(await limiter.isRemembered(memory, 'a', noon)).to.equal(false);
@@ -270,7 +268,7 @@ for (const [name, start, address] of backends) {
       expect(await other.isRemembered(memory, 'b', noon)).to.equal(false);
     });
 
-    it('refuse without a call to the store if the caller has used up this window and the next one', async () => {
+    it('refuse a caller without a query if this window and the next one are used up', async () => {
       const two = budget(2);
       await charge(two, 4, noon);
       const line = await lineTo(store.url);
@@ -351,7 +349,7 @@ describe('expired counters in Postgres', function () {
     await counters.close();
   });
 
-  it('exist for two to three minutes before they expire, because a call may count in the next window', async () => {
+  it('expire after two to three minutes, because a call may count in the next window', async () => {
     const limiter = limiterOn(store.url);
     const one = budget(1);
     const written = await withClockStopped(async (now) => {

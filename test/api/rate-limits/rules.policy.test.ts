@@ -119,7 +119,7 @@ describe('rate limit table', () => {
     expect(counterOf('DELETE', `${classroom}/mentorships/m-1/sessions/s-1`)).to.equal(book);
   });
 
-  it('counts removals, demotions and revocations of invitations together, apart from other writes', () => {
+  it('counts removals, demotions and revoked invitations together, apart from other writes', () => {
     const remove = counterOf('DELETE', `${club}/members/m-1`);
     expect(counterOf('PATCH', `${club}/members/m-1`)).to.equal(remove);
     expect(counterOf('DELETE', `${club}/invitations/i-1`))
@@ -132,7 +132,7 @@ describe('rate limit table', () => {
     expect(counterOf('POST', `${classroom}/posts/p-1/comments`)).to.equal(onLesson);
   });
 
-  it('counts every kind of sign-in and sign-up together, but the end of a session as an ordinary write', () => {
+  it('counts sign-ins and sign-ups together, but the end of a session as an ordinary write', () => {
     const signIn = counterOf('POST', '/v1/auth/sign-in');
     expect(counterOf('POST', '/v1/auth/admin/sign-in')).to.equal(signIn);
     expect(counterOf('POST', `${classroom}/sign-up`)).to.equal(signIn);
@@ -163,7 +163,7 @@ describe('rate limit table', () => {
 });
 
 describe('rate limits outside the table', () => {
-  it('allow 30 writes a minute on club paths to each student, and 30 to all students together (DEC-53)', () => {
+  it('allow 30 writes a minute to each student, and 30 to all students of a club together (DEC-53)', () => {
     const common = { limit: 30, windowSeconds: 60, whenDown: 'pass' };
     expect(studentWritesOfClub).to.include({ ...common, counter: 'student_club_writes', scope: 'student' });
     expect(studentsShareOfClub).to.include({ ...common, counter: 'club_writes_of_students', scope: 'club' });

@@ -104,7 +104,7 @@ for (const [name, start] of stores) {
       for (const call of ends) expect(await waitOf(limiter, call, noon)).to.equal(60);
     });
 
-    it('allow all 60 calls a minute to one caller, and count early retries in the caller’s next window', async () => {
+    it('allow all 60 calls to one caller, and charge early retries to the caller’s next minute', async () => {
       const only = memberOf(randomUUID());
       const write = (now: number) => waitOf(limiter, callOf(only, 'POST', '/campaigns'), now);
       for (let n = 0; n < 60; n += 1) expect(await write(noon)).to.equal(0);
@@ -113,7 +113,7 @@ for (const [name, start] of stores) {
       expect(await write(noon + 60 * second)).to.equal(60);
     });
 
-    it('charge a refused call only to its caller, and admit a caller who waits for Retry-After', async () => {
+    it('charge a refused call only to its caller, and admit the caller after Retry-After', async () => {
       const clubId = randomUUID();
       const [first, waiting, hasty] = [memberOf(clubId), memberOf(clubId), memberOf(clubId)];
       for (let n = 0; n < 60; n += 1) await waitOf(limiter, callOf(first, 'POST', '/campaigns'), noon);
@@ -127,7 +127,7 @@ for (const [name, start] of stores) {
         expect(await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), later), `call ${n}`).to.equal(0);
     });
 
-    it('give the owner a share of every kind of club limit, even if an editor uses up the limit', async () => {
+    it('give the owner a share of every club limit, even if an editor uses it up', async () => {
       for (const rule of rules.filter(({ scope }) => scope === 'club')) {
         const path = rule.path
           .replaceAll(/\{\w+\}/g, 'x')
@@ -145,7 +145,7 @@ for (const [name, start] of stores) {
       }
     });
 
-    it('admit at most six times the limit in total, for any number of administrators', async () => {
+    it('admit at most six times the limit for any number of administrators', async () => {
       const clubId = randomUUID();
       let admitted = 0;
       for (let n = 0; n < 40; n += 1) {

@@ -26,12 +26,12 @@ describe('the cursors of the contract', () => {
     });
   });
 
-  it('refuse an operation with a page whose answer is no page', () => {
+  it('refuse an operation that takes a page but does not answer with a page', () => {
     for (const written of [{}, jsonOf({ type: 'object', properties: { data: {} } }), { 200: { $ref: '#/Shared' } }])
       expect(() => withNextCursor('getKnot', written)).to.throw('getKnot takes a page, and its answer has no total');
   });
 
-  it('say when a record changes its position, and which lists have pages only', () => {
+  it('describe when a record changes its position, and which lists have only pages', () => {
     expect(describeCursor({})).to.deep.equal([]);
     expect(describeCursor({ 'x-moves-when': 'a knot is tied' })[0]).to.match(
       /^A record changes .* when a knot is tied\./,
@@ -39,7 +39,7 @@ describe('the cursors of the contract', () => {
     expect(describeCursor({ 'x-pages-only': true })[0]).to.contain('takes no `cursor`');
   });
 
-  it('describe the movements of each list whose records can move', () => {
+  it('describe when records move in a list, for each such list', () => {
     const moving = everyOperation.filter(({ path, method }) =>
       contractDocument.paths[path]?.[method]?.description.includes('A record changes its position when '),
     );

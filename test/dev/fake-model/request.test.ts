@@ -10,7 +10,6 @@ import {
   type ModelRequest,
 } from '../../toolkit/drive/model-client.ts';
 
-/** A conversation with messages of these roles. */
 const turnsOf = (...roles: ('user' | 'assistant')[]) => ({
   messages: roles.map((role) => ({ role, content: 'x' })),
 });

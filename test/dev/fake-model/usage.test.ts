@@ -29,7 +29,7 @@ describe('dev/fake-model: usage', () => {
     expect(await usageOf([c])).to.deep.equal([13, 2_000, 0], 'forgotten');
   });
 
-  it('starts a prefix’s lifetime again at each read, and finds a prefix up to twenty blocks back', () => {
+  it('renews a cached prefix at each read, and finds it up to twenty blocks back', () => {
     const cache = new PromptCache();
     const minute = 60_000;
     const prefix = { type: 'text', text: 'a'.repeat(8_000) } as const;

@@ -68,7 +68,7 @@ describe('lock order (ENG-6)', () => {
     expect(db.ends).to.deep.equal([]);
   });
 
-  it('makes an import of new students lock the student count before it locks a student', async () => {
+  it('makes an import of new students lock the student count first', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { body } = await upload(club, fileOf([student.email, 'new@example.com']));
@@ -86,7 +86,7 @@ describe('lock order (ENG-6)', () => {
     expect(await readImport(club, body.data.id)).to.include({ status: 'completed', created: 1, existing: 1 });
   });
 
-  it('lets an import of existing students run without a lock on the student count', async () => {
+  it('makes an import of existing students skip the lock on the student count', async () => {
     const club = await buildClub();
     const { email } = await buildStudent(club.id);
     const { body } = await upload(club, fileOf([email]));
@@ -97,7 +97,7 @@ describe('lock order (ENG-6)', () => {
     expect(await readImport(club, body.data.id)).to.include({ status: 'completed', existing: 1 });
   });
 
-  describe('the search for an account without a lock', () => {
+  describe('an account search without a lock', () => {
     const person = { name: 'N', email: 'leaving@example.com', openedBy: 'club' } as const;
     const ways: Record<string, (clubId: string) => (tx: Transaction) => Promise<unknown>> = {
       'one account': (clubId) => async (tx) =>

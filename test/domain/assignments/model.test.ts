@@ -1,4 +1,4 @@
-/** Compares one submission with a small model after random acts. Refusals, status, lateness, attempts and counts must be equal. */
+/** Compares one submission with a small model after random acts. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { updateAssignment } from '../../../domain/assignments/assignments.ts';
@@ -22,9 +22,9 @@ const acts = fc.array(
       { weight: 6, arbitrary: fc.constantFrom('withdraw', 'approve', 'return', 'return') },
       { weight: 4, arbitrary: fc.constantFrom('extend', 'take back', 'move') },
     ),
-    /** The hours that pass before the act. */
+    /** Hours that pass before the act. */
     hours: fc.nat({ max: 3 }),
-    /** True if a review or a withdrawal names an attempt that is not the last attempt. */
+    /** True if the act names an attempt that is not the last attempt. */
     stale: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
     /** The hour to which a date is moved. */
     to: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 40 })),
@@ -33,14 +33,14 @@ const acts = fc.array(
 );
 type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 
-/** The hours between the deadline and the closing time. */
+/** In hours, between the deadline and the closing time. */
 const open = 6;
 
 /** A model of ASG-6 to ASG-12. Times are in hours since the beginning. */
 class Model {
   status: 'none' | 'submitted' | 'changes_requested' | 'approved' = 'none';
   attempts: number[] = [];
-  /** The attempts of this submission. A deletion of the submission also deletes its attempts. */
+  /** A deletion of the submission also deletes its attempts. */
   #numbers = 0;
   #own = 5;
   #extension: number | undefined;
@@ -61,7 +61,6 @@ class Model {
     return this.#first.sentHour > Math.max(this.#first.due, this.#due);
   }
 
-  /** @returns the code of the refusal */
   do({ kind, stale, to }: Act, hour: number): string {
     if (kind === 'move') this.#own = to;
     else if (kind === 'extend') {

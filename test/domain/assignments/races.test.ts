@@ -1,4 +1,4 @@
-/** Tests students and administrators who act on one submission, one file or one deadline at the same time. Real locks force each order. */
+/** Tests people who act on one submission, file or deadline at the same time. */
 import { expect } from 'chai';
 import { updateAssignment } from '../../../domain/assignments/assignments.ts';
 import { completeLesson } from '../../../domain/assignments/completion.ts';
@@ -25,7 +25,6 @@ let learner: Learner;
 let assignment: Id;
 
 const now = () => new Date();
-/** Another assignment of the lesson, which the later tests use. */
 const assign = async () => {
   assignment = (await buildAssignment({ clubId: club.id, id: course.lessons[0]?.id ?? '' }, { maxFiles: 2 })).id;
 };
@@ -33,7 +32,6 @@ const depsOfAll = async () => ({ ...(await testDeps()), ...(await mediaDeps()) }
 const reader = () => ({ clubId: club.id, id: learner.id });
 const publicId = () => course.lessons[0]?.publicId ?? '';
 
-/** @returns the answer, or the code of the refusal */
 async function outcomeOf<T>(act: Promise<T>): Promise<T | string> {
   return act.catch((error: unknown) => {
     if (error instanceof DomainError) return error.code;
@@ -52,7 +50,6 @@ const review = async (submissionId: Id, outcome: 'approved' | 'changes_requested
 };
 const statusOf = (outcome: unknown) => (typeof outcome === 'string' ? outcome : (outcome as { status: string }).status);
 
-/** The first lock that the two acts need. */
 const student = () => sql`SELECT 1 FROM students WHERE id = ${learner.id} FOR NO KEY UPDATE`;
 const courseRow = () => sql`SELECT 1 FROM courses WHERE id = ${course.id} FOR NO KEY UPDATE`;
 
@@ -75,7 +72,7 @@ describe('concurrent acts on assignments', () => {
     await assign();
   });
 
-  it('record only one of ten concurrent submissions, and refuse the other nine with submission_state', async () => {
+  it('record only one of ten concurrent submissions', async () => {
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => send()));
     expect(outcomes.map(statusOf).toSorted()).to.deep.equal([
       ...Array<string>(9).fill('submission_state'),
@@ -110,7 +107,7 @@ describe('concurrent acts on assignments', () => {
     expect(await mailsTo(learner.id)).to.deep.equal(['assignment_approved']);
   });
 
-  it('refuse a review of an attempt that the student has withdrawn and replaced by a new attempt', async () => {
+  it('refuse a review of an attempt that the student has replaced', async () => {
     const id = idOf(await send());
     await review(id, 'changes_requested');
     await send({ text: 'The second.' });
@@ -128,7 +125,7 @@ describe('concurrent acts on assignments', () => {
     expect(await attemptsOf()).to.deep.equal([1, 3]);
   });
 
-  it('record only one of two concurrent reviews, and refuse the other with submission_changed', async () => {
+  it('record only one of two concurrent reviews', async () => {
     const id = idOf(await send());
     const outcomes = await inThisOrder(
       student(),
@@ -140,7 +137,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const closedFirst of [true, false]) {
-    it(`handle a submission and an earlier closing time one after the other: ${closedFirst ? 'after the closing the submission fails' : 'before the closing the submission succeeds'}`, async () => {
+    it(`${closedFirst ? 'refuse a submission after' : 'accept a submission before'} the assignment is closed`, async () => {
       const deps = await depsOfAll();
       const closed = { closes_at: new Date(Date.now() - 1_000).toISOString() };
       const close = () => updateAssignment(deps, club.id, assignment, closed, now());
@@ -174,7 +171,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const sentFirst of [true, false]) {
-    it(`handle a submission and a deletion of its file one after the other: ${sentFirst ? 'the file is then in use' : 'the submission is then refused'}`, async () => {
+    it(`${sentFirst ? 'keep a file that was submitted before its deletion' : 'refuse a submission after its file was deleted'}`, async () => {
       const deps = await depsOfAll();
       const file = await buildAssignmentFile(club.id, learner.id);
       const sending = () => send({ file_ids: [file] });
@@ -187,7 +184,7 @@ describe('concurrent acts on assignments', () => {
     });
   }
 
-  it('refuse to complete a lesson before its assignment is approved, and allow it afterwards', async () => {
+  it('refuse to complete a lesson before its assignment is approved', async () => {
     const deps = await depsOfAll();
     const complete = () => outcomeOf(completeLesson(deps, reader(), publicId(), now()));
     const id = idOf(await send());
@@ -197,7 +194,7 @@ describe('concurrent acts on assignments', () => {
     expect(await complete()).to.have.property('completed_at');
   });
 
-  it('answer not_found and write nothing if the student was removed before the student’s submission', async () => {
+  it('answer not_found to the submission of a removed student', async () => {
     const deps = await testDeps();
     const [, refused] = await inThisOrder(
       student(),
@@ -207,7 +204,7 @@ describe('concurrent acts on assignments', () => {
     expect([refused, await attemptsOf()]).to.deep.equal(['not_found', []]);
   });
 
-  it('answer not_found and send no mail if the student was removed before the review', async () => {
+  it('answer not_found to a review after the student was removed, and send no mail', async () => {
     const id = idOf(await send());
     const deps = await testDeps();
     const [, reviewed] = await inThisOrder(

@@ -40,7 +40,7 @@ const tree: readonly Step[] = [
 ];
 
 describe('the list of a definition’s steps', () => {
-  it('is in reading order, and gives each step its path, its parent and the step that follows', () => {
+  it('gives each step its path, its parent and the next step, in reading order', () => {
     const steps = placedSteps({ steps: tree }).map(({ step, ...place }) => ({ id: step.id, ...place }));
     expect(steps).to.deep.equal([
       { id: 'a', path: '$.steps[0]', number: 1, following: 'b' },
@@ -67,7 +67,7 @@ describe('the list of a definition’s steps', () => {
     ]);
   });
 
-  it('is searched for all e-mails and conditions, even inside branches', () => {
+  it('contains the e-mails and conditions inside branches', () => {
     expect(emailsOf({ steps: tree })).to.deep.equal([email('first'), email('second')]);
     expect(conditionsOf(definition({ steps: tree }))).to.deep.equal([
       { condition: condition({ match: 'any' }), path: '$.steps[1].condition' },
@@ -83,7 +83,6 @@ describe('the list of a definition’s steps', () => {
   });
 });
 
-/** A step that is nested inside `depth` other steps. */
 function nested(depth: number, branch: 'then' | 'else' = 'then'): Step {
   let step: Step = asks('inner', { then: [], else: [] });
   for (let count = 1; count < depth; count++) step = asks(`at ${count}`, { [branch]: [step] });
@@ -222,7 +221,7 @@ describe('a draft (AUTO-7)', () => {
 });
 
 describe('the minutes of a delay', () => {
-  it('are 0 for a delay without an amount, and equal the amount for a delay without a unit', () => {
+  it('are 0 without an amount, and equal the amount without a unit', () => {
     expect([minutesOf({ kind: 'delay' }), minutesOf({ kind: 'delay', amount: 3 })]).to.deep.equal([0, 3]);
     expect(
       (['minutes', 'hours', 'days', 'weeks'] as const).map((unit) => minutesOf({ kind: 'delay', amount: 2, unit })),

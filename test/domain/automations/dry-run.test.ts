@@ -1,7 +1,4 @@
-/**
- * Compares dry runs with real runs under the same facts, for each kind of rule. A dry run writes nothing (AUTO-19). model.test.ts
- * compares random definitions.
- */
+/** Compares dry runs with real runs, for each kind of rule (AUTO-19). */
 import { expect } from 'chai';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Definition, Step } from '../../../domain/automations/versions/definition.policy.ts';
@@ -52,7 +49,6 @@ describe('a dry run', () => {
       { student_id: studentId, starts_at: start.toISOString(), facts, version: 1, ...more },
       start,
     );
-  /** The comparable parts of a run and of a dry run. */
   const comparable = ({ status, exit_reason, step_id, path, ended_at }: Partial<RecordOf<'AutomationRunPath'>>) => ({
     status,
     exit_reason,
@@ -62,8 +58,8 @@ describe('a dry run', () => {
   });
 
   /**
-   * A change of the rows. After a day, the change makes a rule true (`on`). After another day, the change makes the rule false again
-   * (`off`). A run reads the changed rows. A dry run receives the change as a supposed fact.
+   * After a day, the change makes a rule true (`on`), and after another day false (`off`). A run reads the changed rows, and a dry run gets
+   * a supposed fact.
    */
   interface Turn {
     kind: Fact['kind'];
@@ -204,7 +200,7 @@ describe('a dry run', () => {
     'email_opened',
     'email_clicked',
   ] as const)
-    it(`reacts to a supposed fact exactly as a run reacts to the real fact: ${kind}`, async () => {
+    it(`reacts to a supposed fact as a run reacts to the real fact: ${kind}`, async () => {
       const { rule, about, on, off } = await caseOf(kind);
       const until = (id: string, negate: boolean): Step => ({
         id,
@@ -250,7 +246,7 @@ describe('a dry run', () => {
       ]);
     });
 
-  it('ends like a run if access expires or is revoked, even while it waits after an e-mail', async () => {
+  it('ends like a run if access expires or is revoked', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: studentId } = await buildStudent(club.id);
     await buildEnrollment(club.id, { studentId, deliveryId, startsAt: start, endsAt: after(5) });
@@ -282,7 +278,7 @@ describe('a dry run', () => {
     );
   });
 
-  it('lists each evaluation of the run with its cause, the results of the rules, and the decision', async () => {
+  it('lists each evaluation with its cause, rule results and decision', async () => {
     const [tag, doneTag] = [await buildTag(club.id), await buildTag(club.id)];
     const has = (one: Id) => ({ kind: 'has_tag' as const, negate: false, tag_ids: [one] });
     const definition: Partial<Definition> = {
@@ -370,7 +366,7 @@ describe('a dry run', () => {
     expect(await outcomes()).to.deep.equal(expectedOutcomes.with(2, 'mail suppressed'));
   });
 
-  it('reports whether the reentry setting would admit the student, and continues in both cases', async () => {
+  it('reports whether `reentry` would admit the student, and continues in any case', async () => {
     const automationId = await buildAutomation(
       club.id,
       { reentry: 'once', steps: [{ id: 'points', kind: 'award_points', points: 1 }] },
@@ -382,7 +378,7 @@ describe('a dry run', () => {
     expect(await tryOut(automationId, studentId)).to.include({ entry: 'not_again', status: 'completed' });
   });
 
-  it('fails like a run at a step of an unknown kind, and for a version in an unknown language', async () => {
+  it('fails like a run at a step of an unknown kind', async () => {
     const automationId = await buildAutomation(
       club.id,
       { steps: [{ id: 'future', kind: 'award_points', points: 1 }] },
@@ -406,7 +402,7 @@ describe('a dry run', () => {
     });
   });
 
-  it('stops after 500 evaluations, so that frequent changes of access cannot cost more', async () => {
+  it('stops after 500 evaluations', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: studentId } = await buildStudent(club.id);
     await buildEnrollment(club.id, { studentId, deliveryId, startsAt: start });

@@ -50,7 +50,7 @@ describe('the automations in docs/how-to/build-automations.md', () => {
     expect(examples).to.have.length(3);
   });
 
-  it('welcome students, and after a day remind each student who has not begun', async () => {
+  it('welcome students, and remind a student who has not begun after a day', async () => {
     const { id: deliveryId, courseId } = await buildAccessDelivery(club.id);
     const automationId = await publish(0, { COURSE: courseId });
     await deps.db.transaction((tx) =>
@@ -78,7 +78,7 @@ describe('the automations in docs/how-to/build-automations.md', () => {
     ]);
   });
 
-  it('write again to a student who has not opened the first e-mail, and tag a student who opens it', async () => {
+  it('write again to a student who has not opened the first e-mail', async () => {
     const tag = await buildTag(club.id);
     const automationId = await publish(1, { TAG: tag });
     await play.enroll(automationId, ada.id);

@@ -35,7 +35,6 @@ const steps = {
   leaves: { id: 'leaves', kind: 'exit' },
 } as const satisfies Record<string, Step>;
 
-/** Places the step in a definition that has another step after it. */
 function placed(step: Step) {
   const [found] = placedSteps({ steps: [step, { id: 'last', kind: 'exit' }] });
   if (!found) throw new Error('The definition has no step');
@@ -168,7 +167,7 @@ describe('the deadline of a wait', () => {
     expect(deadlineOf({ id: 'a', kind: 'wait' }, zone, now)).to.equal(null);
   });
 
-  it('comes sooner by the factor of the wait speed, and is rounded up to a millisecond', () => {
+  it('is divided by the wait speed, and rounded up to a millisecond', () => {
     expect(deadlineOnEntry(steps.delay, { timeZone: zone }, now)).to.deep.equal(at(2 * day));
     expect(deadlineOnEntry(steps.delay, { timeZone: zone, waitSpeed: 7 }, now)).to.deep.equal(
       at(Math.ceil((2 * day) / 7)),
@@ -187,26 +186,26 @@ describe('the plan for the next evaluation of a run', () => {
   const watching = (rules: Condition['rules'], more: Partial<Definition> = {}) =>
     watchOf({ ...definition, ...more }, placed({ ...steps.until, condition: { match: 'any', rules } }));
 
-  it('lets a run sleep at a delay without an evaluation, and at other steps only after an evaluation', () => {
+  it('lets a run sleep at a delay without an evaluation', () => {
     expect(Object.values(steps).filter((step) => sleepsAt(placed(step)))).to.deep.equal([steps.delay]);
     expect(sleepsAt(placed({ id: 'a', kind: 'wait' }))).to.equal(false);
     expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);
   });
 
-  it('neither sleeps nor evaluates rules at a wait step that defines no wait', () => {
+  it('ignores a wait step that defines no wait', () => {
     const bare = placed({ id: 'a', kind: 'wait', condition: completed });
     expect([sleepsAt(bare), asksCondition(bare)]).to.deep.equal([false, undefined]);
     expect(decide(bare, facts)).to.deep.equal({ kind: 'pass', outcome: 'time_over', to: 'last' });
   });
 
-  it('evaluates the condition of a step only if the step is a condition or a wait for a condition', () => {
+  it('evaluates only the condition of a condition step or of a wait for it', () => {
     expect(Object.values(steps).filter((step) => asksCondition(placed(step)))).to.deep.equal([steps.until, steps.asks]);
     expect(asksCondition(placed({ ...steps.delay, condition: completed }))).to.equal(undefined);
     expect(asksCondition(placed({ ...steps.tag, condition: completed }))).to.equal(undefined);
     expect(asksCondition(placed({ ...steps.until, kind: 'add_tag' }))).to.equal(undefined);
   });
 
-  it('is earlier if access will change before the end of the wait and the rules need access', () => {
+  it('is earlier if access changes before the end of the wait', () => {
     expect(nextLook({ access: true }, at(9), at(5))).to.deep.equal(at(5));
     expect(nextLook({ access: true }, at(5), at(5))).to.deep.equal(at(5));
     expect(nextLook({ access: true }, at(5), at(9))).to.deep.equal(at(5));
@@ -228,7 +227,7 @@ describe('the plan for the next evaluation of a run', () => {
 
   const access = ['granted', 'revoked', 'extended', 'shortened', 'restored', 'moved'].map((one) => `access.${one}`);
 
-  it('watches facts and times of access if a rule is has_access or the run ends when access is lost', () => {
+  it('watches facts and times of access if a rule or the run needs access', () => {
     expect(watching([{ kind: 'has_access', negate: true }])).to.deep.equal({
       types: access,
       courses: [],
@@ -258,7 +257,7 @@ describe('the plan for the next evaluation of a run', () => {
     });
   });
 
-  it('watches nothing for a rule of an unknown kind, and no course for a rule that names no course', () => {
+  it('watches nothing for a rule of an unknown kind', () => {
     const nothing = { types: [], courses: [], access: false };
     expect(watching([{ kind: 'has_wings' as 'has_tag', negate: false }])).to.deep.equal(nothing);
     expect(watching([{ kind: 'course_progress', negate: false }])).to.deep.equal({
@@ -278,7 +277,7 @@ describe('a condition', () => {
   const of = (match: 'all' | 'any', answers: readonly boolean[]) =>
     combine({ match, rules: answers.map(() => rule) }, answers);
 
-  it('is true if all rules or any rule is true, as the match setting says', () => {
+  it('is true if all rules or any rule is true, depending on `match`', () => {
     expect([
       of('all', [true, true]),
       of('all', [true, false]),

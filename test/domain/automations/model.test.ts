@@ -1,8 +1,4 @@
-/**
- * Compares runs and dry runs of random definitions with a simple interpreter. The run, the dry run and the interpreter must execute the
- * same steps in the same order
- * (AUTO-10, AUTO-12, AUTO-19).
- */
+/** Compares runs and dry runs of random definitions with a simple interpreter (AUTO-10, AUTO-12, AUTO-19). */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { dryRun } from '../../../domain/automations/dry-runs/dry-run.ts';
@@ -18,7 +14,6 @@ const start = new Date('2026-03-02T12:00:00Z');
 const minute = 60_000;
 const cases = Number(process.env['MODEL_RUNS'] ?? 12);
 
-/** A tag by its index. */
 type Mark = 0 | 1;
 interface Event {
   /** Seconds after the start. Odd numbers are never equal to a deadline. */
@@ -113,14 +108,14 @@ describe('runs and dry runs', function () {
   });
 });
 
-/** Builds steps with all kinds of outcomes. The ids are numbered in reading order. */
+/** The ids are numbered in reading order. */
 function compose(
   list: readonly Draft[],
   exit: { mark: Mark; negate: boolean } | undefined,
   tags: readonly [string, string],
 ): Definition {
   let count = 0;
-  // A draft must not have a condition with two empty branches, so the test replaces such a condition with a step that awards points.
+  // A draft must not have a condition with two empty branches, so the test uses another step.
   const stepOf = (draft: Draft): Step => {
     const id = `s${(count += 1)}`;
     switch (draft.kind) {
@@ -164,7 +159,6 @@ const conditionOf = ({ mark: which, negate }: { mark: Mark; negate: boolean }, t
   rules: [{ kind: 'has_tag' as const, negate, tag_ids: [tags[which]] }],
 });
 
-/** Interprets a definition from top to bottom, with a clock and a set of tags. @returns status, end, and the outcome of each step */
 function direct(definition: Definition, tags: readonly [string, string], happening: readonly Event[]): unknown[] {
   const open = happening.toSorted((one, other) => one.at - other.at);
   const has = new Set<string>();
@@ -178,7 +172,6 @@ function direct(definition: Definition, tags: readonly [string, string], happeni
   const ends = () => definition.exit_when !== undefined && holds(definition.exit_when);
   const tell = (id: string, outcome: string) => void outcomes.push(`${iso()} ${id} ${outcome}`);
   class Left extends Error {}
-  /** Advances the clock until `isOver` returns true or the deadline has passed. */
   const waitUntil = (deadline: number, isOver: () => boolean) => {
     while (!isOver()) {
       const next = open[0];
@@ -194,7 +187,7 @@ function direct(definition: Definition, tags: readonly [string, string], happeni
     for (const [place, step] of steps.entries()) {
       const { id, tag_id: tag = '', wait } = step;
       if (step.kind === 'wait' && wait?.kind === 'delay') {
-        // At this point the run usually has a row. Only a run that begins with the wait has no row yet.
+        // A run that begins with the wait has no row yet. Every other run has a row.
         if (ends() && isFirst && place === 0) throw new Left();
         waitUntil(now + (wait.amount ?? 0) * minute, ends);
         if (ends()) {

@@ -1,4 +1,4 @@
-/** Tests two concurrent transactions on one automation: each order has exactly one correct outcome (AUTO-9, AUTO-10, AUTO-17, AUTO-18). */
+/** Tests two concurrent transactions on one automation (AUTO-9, AUTO-10, AUTO-17, AUTO-18). */
 import { expect } from 'chai';
 import { deleteCohort } from '../../../domain/access/enrollments/cohorts.ts';
 import { createAutomation, updateAutomation } from '../../../domain/automations/versions/drafts.ts';
@@ -31,7 +31,6 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 const start = new Date('2026-03-02T12:00:00Z');
 const minute = 60_000;
 
-/** @returns the value, or the code of the error */
 async function outcomeOf<T>(work: Promise<T>): Promise<T | string> {
   return work.catch((error: unknown) => {
     if (error instanceof DomainError) return error.code;
@@ -167,7 +166,7 @@ describe('an automation with concurrent changes', () => {
       return { ...(run as { status: string; cursor: string }), factTypes };
     };
 
-    it(`does not apply the effect of a step if the automation becomes ${state} before the step`, async () => {
+    it(`does not execute a step after \`${state}\``, async () => {
       const { automationId, runId } = await begin();
       await inThisOrder(
         automationRow(automationId),
@@ -177,7 +176,7 @@ describe('an automation with concurrent changes', () => {
       expect(await found(runId)).to.deep.equal({ status, cursor: 'tag', factTypes: [] });
     });
 
-    it(`keeps the effect of a step if the automation is ${state} later, and stops at the next step`, async () => {
+    it(`executes a step before \`${state}\`, and then stops at the next step`, async () => {
       const { automationId, runId } = await begin();
       await inThisOrder(
         automationRow(automationId),
@@ -189,7 +188,7 @@ describe('an automation with concurrent changes', () => {
       expect(await found(runId)).to.include({ status, cursor: 'wait' });
     });
 
-    it(`admits a student who enters before the automation is ${state}, and admits no later student`, async () => {
+    it(`admits a student before \`${state}\`, and no student after it`, async () => {
       const automationId = await onTag();
       await inThisOrder(
         automationRow(automationId),
@@ -207,7 +206,7 @@ describe('an automation with concurrent changes', () => {
     });
   }
 
-  it('has no effect on a removed student, not even a partial effect', async () => {
+  it('has no partial effect on a student who is removed', async () => {
     const steps: Step[] = [
       { id: 'points', kind: 'award_points', points: 5 },
       { id: 'tag', kind: 'add_tag', tag_id: tag },
@@ -282,7 +281,7 @@ describe('an automation with concurrent changes', () => {
     expect(await play.story(automationId, runId)).to.equal('completed: mail sent');
   });
 
-  describe('a publication of a draft while a record that the draft names is deleted', () => {
+  describe('a publication during the deletion of a record in the draft', () => {
     interface Named {
       id: Id;
       table: string;
@@ -328,7 +327,7 @@ describe('an automation with concurrent changes', () => {
     const lockOf = ({ table, id }: Named): Sql => sql`SELECT FROM ${raw(table)} WHERE id = ${id} FOR UPDATE`;
 
     for (const [what, build] of Object.entries(named)) {
-      it(`keeps ${what} in use until the automation is archived if the publication comes first`, async () => {
+      it(`keeps the ${what} in use until the automation is archived`, async () => {
         const one = await build();
         const automationId = await draft(one.parts);
         const [published, removed] = await inThisOrder(
@@ -341,7 +340,7 @@ describe('an automation with concurrent changes', () => {
         expect(await outcomeOf(one.remove())).not.to.equal('in_use');
       });
 
-      it(`is refused if ${what} is deleted first`, async () => {
+      it(`is refused if the ${what} is deleted first`, async () => {
         const one = await build();
         const automationId = await draft(one.parts);
         const [removed, published] = await inThisOrder(
@@ -355,7 +354,7 @@ describe('an automation with concurrent changes', () => {
       });
     }
 
-    it('keeps a tag in use for an active run of an old version until the run ends', async () => {
+    it('keeps a tag in use until the last run of the old version ends', async () => {
       const steps: Step[] = [wait, { id: 'tag', kind: 'add_tag', tag_id: tag }];
       const automationId = await buildAutomation(club.id, { steps }, start);
       const runId = await play.enroll(automationId, ada.id);

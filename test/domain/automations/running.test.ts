@@ -81,7 +81,7 @@ describe('a run', () => {
   };
   const storyOf = ({ automationId, runId }: { automationId: Id; runId: Id }) => play.story(automationId, runId);
 
-  it('executes its steps in order, each once, and records facts with their cause', async () => {
+  it('executes each step once and in order', async () => {
     const run = await begin({
       steps: [
         { id: 'tag', kind: 'add_tag', tag_id: tag },
@@ -104,7 +104,7 @@ describe('a run', () => {
     expect(awards).to.deep.equal([{ cause_kind: 'automation', points: 5, note: 'Well done' }]);
   });
 
-  it('is not woken by its own effect between two steps, but other runs of the student are woken', async () => {
+  it('is not woken by its own effect, but the student’s other runs are woken', async () => {
     const steps: Step[] = [
       { id: 'tag', kind: 'add_tag', tag_id: tag },
       { id: 'points', kind: 'award_points', points: 1 },
@@ -127,7 +127,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: tag tagged, long exit_when');
   });
 
-  it('is counted up to 1,000 if the list request names a step, and exactly otherwise', async () => {
+  it('is counted up to 1,000 in a list of one step, and exactly in other lists', async () => {
     const automationId = await publish({ steps: [delay('wait', 10)] });
     await deps.db.source.query(
       `INSERT INTO automation_runs (id, club_id, automation_id, version_id, student_id, cause_id, reentry, cursor, looks_at, entered_at)
@@ -239,7 +239,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: long access_lost');
   });
 
-  it('stays in its version after a new publication, and new runs use the new version', async () => {
+  it('keeps its version after a new publication', async () => {
     const run = await begin({ steps: [delay('wait', 10), { id: 'old', kind: 'award_points', points: 1 }] });
     await play.settle();
     await buildVersion(club.id, run.automationId, { steps: [{ id: 'new', kind: 'award_points', points: 2 }] }, start);
@@ -252,7 +252,7 @@ describe('a run', () => {
     );
   });
 
-  it('is held at its step during a pause, even after its deadline, and continues afterwards', async () => {
+  it('stays at its step during a pause, even after its deadline', async () => {
     const run = await begin({ steps: [delay('wait', 10), { id: 'points', kind: 'award_points', points: 1 }] });
     await play.settle();
     await pauseAutomation(deps, club.id, run.automationId, play.now());
@@ -263,7 +263,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: wait time_over, points awarded');
   });
 
-  it('checks the reasons to exit before it checks the passed deadline when a pause ends', async () => {
+  it('checks the reasons to exit before the deadline when a pause ends', async () => {
     const run = await begin({
       exit_when: hasTag(tag),
       steps: [delay('wait', 10), { id: 'points', kind: 'award_points', points: 1 }],
@@ -277,7 +277,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: wait exit_when');
   });
 
-  it('continues after a pause in pages of 1, 2, 4 … runs, which begin one second apart', async () => {
+  it('continues after a pause in pages of 1, 2, 4 … runs, one page a second', async () => {
     const automationId = await publish({ steps: [delay('wait', 10)] });
     for (let count = 0; count < 7; count++) await play.enroll(automationId, ada.id);
     await play.settle();
@@ -315,7 +315,7 @@ describe('a run', () => {
     });
   });
 
-  it('retries a temporary refusal, and treats every other outcome as final', async () => {
+  it('retries a temporary refusal, and no other outcome', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await play.settle();
@@ -340,7 +340,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(before);
   });
 
-  it('skips a mail to an address that no mail server accepts, and continues', async () => {
+  it('skips a mail to an invalid address, and continues', async () => {
     await alter('students', ada.id, { email: `${'a'.repeat(65)}@example.com` });
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('then', 1, 'days')] });
     await play.settle();
@@ -348,7 +348,7 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('sends no mail to an address after the provider has reported a bounce (CAMP-15)', async () => {
+  it('sends no mail to an address that has bounced (CAMP-15)', async () => {
     play.answer = () => ({ kind: 'accepted', reply: '250 2.0.0 Ok: queued as AUTO4F5C11' });
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     await play.settle();
@@ -390,7 +390,7 @@ describe('a run', () => {
     });
   });
 
-  it('does not repeat a mail whose worker died, and records an unknown outcome', async () => {
+  it('records an unknown outcome and sends no second mail if the worker died', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
       if (name === 'run_mail_handed_over') throw new Error('The worker died');
@@ -407,7 +407,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
-  it('records `unknown` for a mail after its lease if the worker died and the run has ended', async () => {
+  it('records `unknown` after the lease if the worker died and the run ended', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
       if (name === 'run_mail_claimed') throw new Error('The worker died');
@@ -424,7 +424,7 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'failed', last_error: 'outcome_unknown' }]);
   });
 
-  it('keeps the outcome `unknown` of an interrupted mail, even if its student is removed', async () => {
+  it('keeps the outcome `unknown` of a mail, even if its student is removed', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await removeStudent(deps, club.id, ada.id, play.now());
@@ -437,7 +437,7 @@ describe('a run', () => {
 
   for (const [what, reason] of [
     ['ended by hand', 'canceled'],
-    ['ended by the removal of its student', 'student_removed'],
+    ['ended by the student’s removal', 'student_removed'],
   ] as const)
     it(`skips a deferred mail if the run was ${what} before the next try`, async () => {
       const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
@@ -451,7 +451,7 @@ describe('a run', () => {
       expect(mails).to.deep.equal([{ status: 'skipped', skip_reason: reason }]);
     });
 
-  it('waits for the end of a lease by Postgres’s clock, even if the lease has ended by the worker’s clock', async () => {
+  it('waits for the end of a lease by Postgres’s clock, not by the worker’s clock', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
       if (name === 'run_mail_claimed') throw new Error('The worker died');
@@ -466,7 +466,7 @@ describe('a run', () => {
     expect(await takeStep(play.deps, run.runId, until + 5_000)).to.include({ done: false, at: until });
   });
 
-  it('wakes after its e-mail is sent, even if a concurrent evaluation has put the run to sleep', async () => {
+  it('wakes after its e-mail is sent, even if it slept meanwhile', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('later', 1, 'days')] });
     play.answer = async () => {
       await pauseAutomation(deps, club.id, run.automationId, play.now());
@@ -478,7 +478,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.match(/^active: mail sent/);
   });
 
-  it('skips a mail if its address is suppressed shortly before the worker claims the mail', async () => {
+  it('skips a mail if its address is suppressed just before the claim', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
     let looks = 0;
@@ -495,7 +495,7 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('does not count a mail against the sending limits if a pause stops the mail before its claim', async () => {
+  it('does not count a mail against the sending limits if a pause stops it', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
@@ -547,7 +547,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail sent, long access_lost');
   });
 
-  it('notices that access has expired, even while a mail server refuses the mail temporarily', async () => {
+  it('ends when access expires, even while a mail server refuses the mail temporarily', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 30_000);
     await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
@@ -574,7 +574,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: mail sent');
   });
 
-  it('records `sent` if the server’s acceptance arrives after the run has given up the mail', async () => {
+  it('records `sent` if the server accepts the mail after the run gave it up', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await deps.db.source.query(
@@ -588,7 +588,7 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'sent', last_error: null }]);
   });
 
-  it('sends at most the club’s daily number of e-mails, and the remaining ones the next day (CAMP-41)', async () => {
+  it('sends at most the club’s daily number of e-mails (CAMP-41)', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(1), domains: [] };
     const automationId = await publish({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const berta = await buildStudent(club.id, { name: 'Berta Brook' });
@@ -601,7 +601,7 @@ describe('a run', () => {
     expect(new Set(play.given.map(({ to }) => to)).size).to.equal(2);
   });
 
-  it('has no unreadable image, because the publication fails and names the block of the image', async () => {
+  it('is not published with an unreadable image', async () => {
     const { images } = await sendingDeps({ ...play.deps.smtp, connections: 1, onConnection: (work) => work() });
     const draft = await draftWithImage(Buffer.from('no image'));
     const { record } = await createAutomation(deps, club.id, { name: 'A', draft }, start);
@@ -618,7 +618,6 @@ describe('a run', () => {
     }
   });
 
-  /** @returns a draft with an e-mail that shows an image of the library. `mediaId` is the id of the image */
   const draftWithImage = async (bytes: Buffer, mediaId = newId()) => {
     const objectKey = `library/${newId()}`;
     await (await testObjectStore()).put(objectKey, 'image/png', Readable.from([bytes]));
@@ -648,7 +647,7 @@ describe('a run', () => {
     };
   };
 
-  it('sends the copy of an image that the publication made, even if the library has lost the image', async () => {
+  it('sends an image even if the library lost it after the publication', async () => {
     const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
       .png()
       .toBuffer();
@@ -681,7 +680,7 @@ describe('a run', () => {
     });
     const completing = () => ({ db: deps.db, publicUrl: 'https://api.example' });
 
-    it('is evaluated again when a completion is undone or repeated, although no fact is recorded', async () => {
+    it('is evaluated again when a completion is undone or repeated', async () => {
       const { lessons, reader } = await learnerOf(2);
       const { id: lessonId = '', public_id: publicId = '' } = lessons[0] ?? {};
       const condition = (negate: boolean) => ({
@@ -759,7 +758,7 @@ describe('a run', () => {
     });
   });
 
-  it('counts each completed step and the end of the run once in the metrics', async () => {
+  it('counts each step and the end of the run once in the metrics', async () => {
     const reports: string[] = [];
     play.deps.onStep = ({ completedKind, ended }) => reports.push([completedKind, ended].filter(Boolean).join(' '));
     const run = await begin({
@@ -794,7 +793,7 @@ describe('a run', () => {
     expect(Number(points)).to.equal(5);
   });
 
-  it('fails with a visible reason at an unknown kind of step, and can be resumed', async () => {
+  it('fails at an unknown kind of step, and can be resumed', async () => {
     const automationId = await publish({ steps: [{ id: 'future', kind: 'award_points', points: 1 }] });
     await deps.db.source.query(
       `UPDATE automation_versions SET definition = jsonb_set(definition, '{steps,0,kind}', '"teleport"') WHERE automation_id = $1`,
@@ -827,7 +826,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: points awarded');
   });
 
-  it('fails if the record that its step names was deleted, and a person can then end the run', async () => {
+  it('fails if the record that its step names was deleted', async () => {
     const run = await begin({ steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }] });
     await deps.db.source.query(`UPDATE tags SET removed_at = $2 WHERE id = $1`, [tag, start]);
     await play.settle();
@@ -870,7 +869,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail sent, long access_lost');
   });
 
-  it('can be ended by an administrator at any step, and then does not send its waiting e-mail', async () => {
+  it('can be ended by an administrator, and then sends no waiting e-mail', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await play.settle();
@@ -880,7 +879,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
-  it('ends when its student is removed, and keeps its counts and keys but not its recorded path', async () => {
+  it('ends when its student is removed, and deletes its path', async () => {
     const run = await begin({ steps: [delay('wait', 10)] });
     await play.settle();
     await removeStudent(deps, club.id, ada.id, play.now());
@@ -891,7 +890,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('loses only its recorded path a year after its end', async () => {
+  it('deletes only its path a year after its end', async () => {
     const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 1 }] });
     await play.settle();
     const forget = (ms: number) => forgetOldPaths(deps.db, new Date(start.getTime() + ms));
@@ -960,7 +959,7 @@ describe('an automation that students enter', () => {
   const countOf = async (automationId: Id) =>
     (await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 1 })).total;
 
-  it('reacts only to facts that match the trigger and its lists', async () => {
+  it('reacts only to facts that match the trigger', async () => {
     const [tag, other] = [await buildTag(club.id), await buildTag(club.id)];
     const automationId = await onTag(tag);
     await retag(other);
@@ -974,7 +973,7 @@ describe('an automation that students enter', () => {
     ['after_exit', 1, 2],
     ['always', 2, 3],
   ] as const)
-    it(`${reentry}: ${whileInside} run(s) while inside, ${afterwards} afterwards`, async () => {
+    it(`has ${whileInside} run(s) during the first run, and ${afterwards} after it, if reentry is ${reentry}`, async () => {
       const tag = await buildTag(club.id);
       const automationId = await onTag(tag, { reentry, steps: [delay('wait', 10)] });
       await retag(tag);
@@ -1006,7 +1005,7 @@ describe('an automation that students enter', () => {
     expect(rows.map(({ error_code: code }) => code)).to.deep.equal(['cycle_limit']);
   });
 
-  it('admits no student during a pause, and later ignores the facts from the pause', async () => {
+  it('admits no student during a pause, not even later', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag);
     await pauseAutomation(deps, club.id, automationId, play.now());
@@ -1083,7 +1082,7 @@ describe('an automation that students enter', () => {
     }
   });
 
-  it('admits several students together, except a locked student, who is admitted alone later', async () => {
+  it('admits several students together, and a locked student later', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { steps: [delay('wait', 10)] });
     const other = await buildStudent(club.id);
@@ -1097,7 +1096,7 @@ describe('an automation that students enter', () => {
     expect(await countOf(automationId)).to.equal(2);
   });
 
-  it('admits no student if the plan lacks automations, and existing runs end normally', async () => {
+  it('admits no student if the plan lacks automations', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always', steps: [delay('wait', 10)] });
     await retag(tag);
@@ -1109,7 +1108,7 @@ describe('an automation that students enter', () => {
     expect(rows.map(({ status }) => status)).to.deep.equal(['completed']);
   });
 
-  it('gives a run the priority of its fact, and gives a manual run bulk priority (AUTO-18)', async () => {
+  it('gives a run the priority of its fact, and a manual run bulk priority (AUTO-18)', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     for (const priority of [0, 1, 2] as const)
@@ -1185,7 +1184,7 @@ describe('an automation that students enter', () => {
     expect(await wakesOfRuns()).to.have.length(1);
   });
 
-  it('gives bulk priority to the wake of a run if 16 wakes of the club’s runs are waiting (AUTO-20)', async () => {
+  it('gives a wake bulk priority if 16 wakes of the club’s runs are waiting (AUTO-20)', async () => {
     const tag = await buildTag(club.id);
     await onTag(tag, { reentry: 'always' });
     const elsewhere = await buildClub();

@@ -1,4 +1,4 @@
-/** Tests how the platform reads one event of the payment processor, and several events of one club (BILL-1). */
+/** Tests how the platform reads events of the payment processor (BILL-1). */
 import { expect } from 'chai';
 import {
   planOfPriceBy,
@@ -23,7 +23,7 @@ const saysNothing = {
   priceUnknown: false,
 };
 
-/** @returns the data of an event about this object, without its id, type and time */
+/** Without the event's id, type and time. */
 function dataOf(type: string, object: unknown, planOfPrice: PlanOfPrice = byLookupKey) {
   const read = readEvent({ id: 'evt_1', type, created: start, data: { object } }, planOfPrice);
   const { id, type: sameType, created, ...rest } = read ?? {};
@@ -54,25 +54,25 @@ describe('an event of the payment processor', () => {
       { ...read, namedClub: 'club_1' },
     ],
     [
-      'names its customer, subscription and club in a checkout with expanded records',
+      'names its customer, subscription and club in a checkout with nested objects',
       'checkout.session.completed',
       { customer: { id: 'cus_1' }, subscription: { id: 'sub_1' }, ...named },
       { ...read, namedClub: 'club_1' },
     ],
     [
-      'names no club for a checkout whose only club is in a value that a buyer can set in a link',
+      'names no club if only the buyer can have set it in the link',
       'checkout.session.completed',
       { client_reference_id: 'club_1' },
       {},
     ],
     [
-      'says the plan, state and end of period of a new subscription',
+      'states the plan, status and end of the period of a new subscription',
       'customer.subscription.created',
       subscriptionOf(named),
       { ...read, plan: 'business', status: 'active', currentPeriodEnd: at(9), namedClub: 'club_1' },
     ],
     [
-      'says the end of the period of an older subscription, which has the end outside its items',
+      'states the end of the period of an older subscription',
       'customer.subscription.updated',
       subscriptionOf({ items: { data: [itemOf('starter')] }, current_period_end: start + 3 }),
       { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(3) },
@@ -158,7 +158,7 @@ describe('an event of the payment processor', () => {
       expect(dataOf('customer.subscription.updated', subscriptionOf({ status: word }))).to.include({ status });
     });
 
-  it('takes the plan from the configured price, not from the lookup key, if both name a plan', () => {
+  it('takes the plan from the configured price, not from the lookup key', () => {
     const planOfPrice = planOfPriceBy(['price_1=starter', 'price_2=gold']);
     const planOf = (id: string | null, lookupKey: string | null) => planOfPrice({ id, lookupKey });
     expect([planOf('price_1', 'business'), planOf('price_2', 'business'), planOf(null, 'trial')]).to.deep.equal([
@@ -213,7 +213,7 @@ describe('an event of the payment processor', () => {
   });
 });
 
-/** An event that states the plan of one subscription and customer. Each event is one second later than the previous event. */
+/** Each event is one second later than the previous event. */
 const event = (second: number, changes: Partial<PlanEvent> = {}): PlanEvent => ({
   id: `evt_${second}`,
   type: 'customer.subscription.updated',
@@ -233,7 +233,7 @@ describe('the plan from the events of a club', () => {
   for (const [what, events, expected] of [
     ['is the opening plan if the club has no events', [], { ...opening, customerId: null }],
     [
-      'is the opening plan, with the newest customer, if no event states a plan',
+      'is the opening plan if no event states a plan',
       [
         event(1, { ...silent, customerId: 'cus_1', subscriptionId: null }),
         event(2, { ...silent, customerId: 'cus_2' }),
@@ -247,7 +247,7 @@ describe('the plan from the events of a club', () => {
       { ...opening, customerId: 'cus_1' },
     ],
     [
-      'has, in each field, the newest value that an event states',
+      'has the newest value of each field',
       [
         event(1, { plan: 'business', currentPeriodEnd: at(50) }),
         event(2, { plan: null, status: 'past_due', customerId: 'cus_2' }),
@@ -290,7 +290,7 @@ describe('the plan from the events of a club', () => {
       { subscriptionId: 'sub_2', plan: 'business', status: 'active' },
     ],
     [
-      'names the newest subscription and the plan after cancellation if all subscriptions have ended',
+      'is the plan after a cancellation if all subscriptions have ended',
       [
         event(1, { subscriptionId: 'sub_1', plan: 'business', status: 'canceled' }),
         event(2, { subscriptionId: 'sub_2', plan: 'business', status: 'canceled' }),
@@ -298,7 +298,7 @@ describe('the plan from the events of a club', () => {
       { subscriptionId: 'sub_2', plan: 'starter', status: 'canceled' },
     ],
     [
-      'stays canceled after the subscription is canceled, even if a later event states a plan',
+      'stays canceled even if a later event states a plan',
       [event(1, { plan: 'business', status: 'canceled' }), event(2, { plan: 'business' })],
       { plan: 'starter', status: 'canceled' },
     ],
@@ -346,7 +346,7 @@ describe('the plan from the events of a club', () => {
       { plan: 'starter', status: 'canceled' },
     ],
   ] as const)
-    it(`follows events of one second in their logical order: ${what}`, () => {
+    it(`orders events of one second by their type: ${what}`, () => {
       const own = events.map((one) => readEvent(one, byLookupKey)).filter((one) => one !== undefined);
       expect(stateOf(...own)).to.include(expected);
       expect(stateOf(...own.toReversed())).to.include(expected);

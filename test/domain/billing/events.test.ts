@@ -13,7 +13,7 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 const planOfPrice = planOfPriceBy([]);
 const start = 1_790_000_000;
 
-/** An event of the payment processor at a random second. It concerns one of two subscriptions of the club's customer. */
+/** The event concerns one of two subscriptions. */
 const anyEvent = fc.record({
   what: fc.constantFrom('checkout', 'created', 'updated', 'deleted', 'paid', 'payment_failed' as const),
   at: fc.integer({ min: start, max: start + 8 }),
@@ -79,7 +79,7 @@ describe('events of the payment processor', () => {
     );
   });
 
-  it('name their club only in the metadata, because a buyer can set client_reference_id in a link', async () => {
+  it('name their club only in the metadata, because buyers can set client_reference_id', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const stripeEvent = billingEvents.checkout({ customer: newId(), at: start });
@@ -90,7 +90,7 @@ describe('events of the payment processor', () => {
     expect(readEvent(billingEvents.checkout({ clubId }), planOfPrice)?.namedClub).to.equal(clubId);
   });
 
-  it('use the later subscription if two concurrent customers of one club each buy a plan', async () => {
+  it('use the later subscription if two customers of one club each buy a plan', async () => {
     const { db } = await testDeps();
     for (let round = 0; round < 15; round++) {
       const { id: clubId } = await buildClub();
@@ -106,7 +106,7 @@ describe('events of the payment processor', () => {
     }
   });
 
-  it('record the club’s excess as soon as the club has a plan that bills overage (BILL-7)', async () => {
+  it('record the club’s excess when the club gets a plan that bills overage (BILL-7)', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     await buildStudentCount(clubId, plans.business.allowances.students.included + 4);

@@ -23,7 +23,7 @@ const someone = () => `${newId()}@example.com`;
 const now = new Date();
 const included = (plan: PlanName) => plans[plan].allowances.students.included;
 
-/** The result of an act: `done`, or the refusal's code. */
+/** `done`, or the refusal's code. */
 const ending = (work: Promise<unknown>) =>
   work.then(
     () => 'done',
@@ -53,7 +53,6 @@ const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
   },
 };
 
-/** Signs a person up without the confirmation. The result contains the token for the confirmation. */
 async function buildPending(clubId: Id): Promise<{ id: Id; email: string; token: string }> {
   const { id, email } = await buildStudent(clubId, { verified: false, openedBy: 'sign_up' });
   const { db, vault } = await testDeps();
@@ -71,7 +70,7 @@ describe('the seat allocation of a club', () => {
 
   for (const [way, add] of Object.entries(ways)) {
     describe(`for ${way}`, () => {
-      it('grants the last seat, then rejects the next request with limit_reached and stores nothing', async () => {
+      it('rejects a request with limit_reached after the last seat', async () => {
         await buildPlan(clubId, 'starter');
         await buildStudents(clubId, included('starter') - 1);
         expect(await ending(add(clubId))).to.equal('done');
@@ -89,7 +88,7 @@ describe('the seat allocation of a club', () => {
         expect(await studentCounts(clubId)).to.include({ counted: 100, there: 100 });
       });
 
-      it('accepts all requests on a plan that bills overage, and records the month’s highest excess', async () => {
+      it('accepts all requests if the plan bills overage', async () => {
         await buildPlan(clubId, 'business');
         await buildStudentCount(clubId, included('business') - 1);
         const [, second] = [await ending(add(clubId)), await ending(add(clubId)), await ending(add(clubId))];
@@ -100,7 +99,7 @@ describe('the seat allocation of a club', () => {
   }
 
   describe('for pending sign-ups (DEC-62)', () => {
-    it('uses no seat for a pending sign-up, and rejects every sign-up if the club is full', async () => {
+    it('uses no seat for a pending sign-up', async () => {
       await buildPlan(clubId, 'starter');
       await buildStudents(clubId, included('starter') - 1);
       const signUp = async (email: string) =>
@@ -162,12 +161,12 @@ describe('the seat allocation of a club', () => {
     expect(found).to.deep.equal({ studentId: id, created: false, takenOver: false });
   });
 
-  it('adds up the excess of concurrent additions, and uses the month in the club’s time zone', async () => {
+  it('adds up the excess of concurrent additions in the club’s month', async () => {
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET time_zone = 'Pacific/Auckland' WHERE id = $1`, [clubId]);
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
-    const lastOfMonth = new Date('2026-03-31T12:00:00Z'); // April 1 in Auckland
+    const lastOfMonth = new Date('2026-03-31T12:00:00Z'); // already April 1 in Auckland
     const { db, vault } = await testDeps();
     const add = () =>
       db.transaction((tx) =>
@@ -183,7 +182,7 @@ describe('the seat allocation of a club', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
   });
 
-  it('finds the month by Node’s time zone rules, or in UTC if Node does not know the zone (DEC-154)', async () => {
+  it('finds the month by Node’s time zone rules, or else in UTC (DEC-154)', async () => {
     const source = await testDatabase();
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
@@ -216,7 +215,7 @@ describe('the seat allocation of a club', () => {
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['3']);
   });
 
-  describe('when a month begins and the club exceeds its allowances (BILL-7)', () => {
+  describe('when a month begins with an excess (BILL-7)', () => {
     const november = new Date('2026-11-30T23:00:00Z');
     const turning = async (at: Date) => (await turnMonths((await testDeps()).db, at)).turned;
     beforeEach(async () => {
@@ -231,7 +230,7 @@ describe('the seat allocation of a club', () => {
     });
     const inNovember = 'students 2026-11-01 1';
 
-    it('records the remaining excess once, at the beginning of the month in the club’s time zone', async () => {
+    it('records the excess once, when the month begins in the club’s time zone', async () => {
       expect(await turning(new Date('2026-12-01T02:59:59Z'))).to.equal(0);
       expect(await overagesOf(clubId)).to.deep.equal([inNovember]);
       const midnight = new Date('2026-12-01T03:00:00Z');
@@ -257,7 +256,7 @@ describe('the seat allocation of a club', () => {
       expect(await overagesOf(clubId)).to.deep.equal(december);
     });
 
-    it('records nothing after the excess ends, or with a plan that does not bill excess', async () => {
+    it('records nothing if the excess has ended, or if the plan does not bill it', async () => {
       await buildAddOn(clubId, { status: 'active', payment_id: 'pi_1', settled_at: november });
       expect(await turning(new Date('2026-12-01T03:00:00Z'))).to.equal(1);
       expect(await turning(new Date('2027-06-01T03:00:00Z'))).to.equal(0);
@@ -265,7 +264,7 @@ describe('the seat allocation of a club', () => {
     });
   });
 
-  it('opens one account and counts an excess of one for three requests with one new address', async () => {
+  it('opens one account for three requests with one new address', async () => {
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
     const { db, vault } = await testDeps();
@@ -300,7 +299,7 @@ describe('the seat allocation of a club', () => {
   });
 
   describe('the student count', () => {
-    it('is exact after any concurrent or successive additions, removals and deletions', async function () {
+    it('is exact after any additions, removals and deletions', async function () {
       this.timeout(60_000);
       const { db } = await testDeps();
       const act = fc.constantFrom(
@@ -319,7 +318,7 @@ describe('the seat allocation of a club', () => {
           const club = (await buildClub()).id;
           await buildStudents(club, 5);
           for (const round of rounds) await Promise.all(round.map(async (one, index) => acts[one]?.(club, index)));
-          await db.transaction((tx) => requireStudents(tx, club, 0, now)); // adds the changes to the count of students
+          await db.transaction((tx) => requireStudents(tx, club, 0, now)); // adds the changes to the student count
           const { counted, there } = await studentCounts(club);
           expect(counted).to.equal(there);
           const [{ changes } = { changes: -1 }] = await db.source.query<{ changes: number }[]>(
@@ -344,7 +343,7 @@ describe('the seat allocation of a club', () => {
   });
 });
 
-/** Ignores a refusal if a concurrent removal or deletion has already removed the student. */
+/** A concurrent change may already have removed the student. */
 async function unlessGone(act: Promise<unknown> | undefined): Promise<unknown> {
   return act?.catch((error: unknown) => {
     const wasTaken = error instanceof DomainError && ['token_gone', 'not_found'].includes(error.code);
@@ -352,7 +351,7 @@ async function unlessGone(act: Promise<unknown> | undefined): Promise<unknown> {
   });
 }
 
-/** The acts on a club's students. Removals and deletions act on the first students that they find. */
+/** Removals and deletions act on the first students that they find. */
 const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   add: (clubId) => ways['an administrator who creates a student']?.(clubId) ?? Promise.resolve(),
   buy: (clubId) => ways['a sale or an import']?.(clubId) ?? Promise.resolve(),
@@ -413,7 +412,7 @@ describe('plan features', () => {
     expect(await ending(requireFeature(new Queries(manager), id, 'imports'))).to.equal('done');
   });
 
-  it('are named in a refusal with the required plan, if the caller is an administrator', async () => {
+  it('are named to an administrator, with the required plan', async () => {
     const { source } = (await testDeps()).db;
     const { id } = await buildClub();
     await buildPlan(id, 'starter');

@@ -17,7 +17,6 @@ describe('the picture of a logo (DEC-186)', function () {
   });
 
   const file = (): LogoFile => ({ key: `public/${newId()}`, sizeBytes: bytes.length, width: 200, height: 200 });
-  /** @param content the bytes that the store sends */
   const storeOf = (content: () => Buffer) => {
     const counts = { reads: 0, now: 0, most: 0 };
     const storage: Pick<ObjectStore, 'stream'> = {
@@ -42,21 +41,21 @@ describe('the picture of a logo (DEC-186)', function () {
     expect([one === other, (await read()) === one, counts.reads]).to.deep.equal([true, true, 1]);
   });
 
-  it('is read and created from at most two files at the same time, for all clubs together', async () => {
+  it('is created from at most two files at the same time in all clubs', async () => {
     const { storage, counts } = storeOf(() => bytes);
     const pictures = await Promise.all(Array.from({ length: 3 }, () => readLogo(storage, newId(), file(), size)));
     expect(pictures.filter((picture) => typeof picture === 'string')).to.deep.equal([]);
     expect([counts.reads, counts.most]).to.deep.equal([3, 2]);
   });
 
-  it('is read and created from at most one file of a club at the same time', async () => {
+  it('is created from at most one file of a club at the same time', async () => {
     const { storage, counts } = storeOf(() => bytes);
     const club = newId();
     await Promise.all(Array.from({ length: 2 }, () => readLogo(storage, club, file(), size)));
     expect([counts.reads, counts.most]).to.deep.equal([2, 1]);
   });
 
-  it('is unavailable if the file is shorter than its row states, and is read again later', async () => {
+  it('is unavailable if the stored file is too short, and is read again later', async () => {
     let content = bytes.subarray(0, 100);
     const { storage, counts } = storeOf(() => content);
     const [club, logo] = [newId(), file()];

@@ -1,4 +1,4 @@
-/** Tests bulk jobs when workers die, when steps are repeated, and when other changes run at the same time (BULK-2 to BULK-6). */
+/** Tests bulk jobs when workers die, steps are repeated, or other changes run at the same time (BULK-2 to BULK-6). */
 import { expect } from 'chai';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bulkRules } from '../../../domain/bulk/bulk.policy.ts';
@@ -96,7 +96,7 @@ describe('a bulk job', () => {
         expect(facts).to.deep.equal([{ facts: 120, students: 120 }]);
       });
 
-    it('is woken if it has made no progress for the allowed time, and not earlier', async () => {
+    it('is woken only after it made no progress for the allowed time', async () => {
       const jobId = await begin(awarding, await addStudents(60));
       await stepBulk(jobId);
       const source = await testDatabase();
@@ -121,14 +121,14 @@ describe('a bulk job', () => {
       expect(await totals()).to.equal(910);
     });
 
-    it('loses and doubles nothing if three jobs and single calls change the same students', async function () {
+    it('applies each change once if three jobs and single calls run together', async function () {
       this.timeout(30_000);
       const students = await addStudents(110);
       const tagId = await standingCalls(club).buildTag('Sailors');
       const first = await begin(awarding, students);
       const second = await begin(awarding, students.toReversed());
       const third = await begin({ path: `/tags/${tagId}/bulk-tag` }, students);
-      /** Steps without regard to the time of the next step, so that a job begins while another job ends. */
+      /** Does not wait for the time of the next step, so that two jobs overlap. */
       const stepOften = async (jobId: Id) => {
         while (!(await stepBulk(jobId)).done) await pause(50);
       };
@@ -176,7 +176,7 @@ describe('a bulk job', () => {
       expect(await runBulk(jobId)).to.deep.equal({ done: true, outcome: 'completed' });
     });
 
-    it('fails the remaining rows if the tag is deleted, and the delivery is archived', async () => {
+    it('fails the remaining rows after the tag is deleted or the delivery is archived', async () => {
       const tagId = await standingCalls(club).buildTag('Sailors');
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const students = await addStudents(2);
@@ -198,7 +198,7 @@ describe('a bulk job', () => {
   });
 
   describe('of grants', () => {
-    it('confirms and invites a pending sign-up, as the single operation does, with a mail of bulk priority', async () => {
+    it('confirms and invites a pending sign-up, with a mail of bulk priority', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const [pending] = await addStudents(1);
       const source = await testDatabase();
@@ -216,7 +216,7 @@ describe('a bulk job', () => {
       ).to.deep.equal([{ opened_by: 'club', priority: 2 }]);
     });
 
-    it('leaves nothing of a row that fails after it has confirmed the sign-up', async () => {
+    it('writes nothing for a row that fails after the sign-up was confirmed', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const students = await addStudents(2);
       const source = await testDatabase();
@@ -232,7 +232,7 @@ describe('a bulk job', () => {
     });
   });
 
-  describe('beside the single operation', () => {
+  describe('compared with single operations', () => {
     interface Twin {
       bulk: (target: Target) => BulkRequest;
       single: (target: Target, studentId: Id) => Promise<{ status: number }>;
@@ -284,7 +284,7 @@ describe('a bulk job', () => {
       },
     };
 
-    /** Three students: the first has the tag and access, and the third is removed. The club has a level at 5 points. */
+    /** The first student has the tag and access, and the third is removed. The club has a level at 5 points. */
     async function furnish(): Promise<Target & { students: Id[] }> {
       const target = await buildClub();
       const calls = standingCalls(target);
@@ -299,7 +299,7 @@ describe('a bulk job', () => {
       return { club: target, tagId, deliveryId, students };
     }
 
-    /** The rows and the facts of the students, without ids and without times. */
+    /** Without ids and times. */
     async function stateOf({ club: { id }, students }: { club: TestClub; students: readonly Id[] }) {
       const source = await testDatabase();
       return source.query<object[]>(
@@ -317,7 +317,7 @@ describe('a bulk job', () => {
     }
 
     for (const [action, twin] of Object.entries(twins))
-      it(`leaves the same rows and facts as ${action} of each student alone`, async () => {
+      it(`leaves equal rows and facts for ${action}`, async () => {
         const [bulk, single] = [await furnish(), await furnish()];
         const jobId = await beginBulk(bulk.club, twin.bulk(bulk), byId(bulk.students));
         await runBulk(jobId);
@@ -360,7 +360,7 @@ describe('a bulk job', () => {
       expect(await bulkReportOf(club, ended)).to.deep.equal([{ row: 1, outcome: 'applied' }]);
     });
 
-    it('keeps no row of a student whose removal commits while the job is requested', async () => {
+    it('keeps no row of a student who is removed while the job is requested', async () => {
       const [studentId = ''] = await addStudents(1);
       let requested: Promise<Id> | undefined;
       await withOpenTransaction(

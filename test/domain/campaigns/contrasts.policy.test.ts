@@ -13,7 +13,7 @@ const chosen = (students: readonly Candidate[]) =>
   contrasting(students).map(({ student: { id }, because }) => `${because} ${id}`);
 
 describe('the choice of students with contrasting data (CAMP-46)', () => {
-  it('shows the most extreme student for each contrast, and fills the list with the newest students', () => {
+  it('shows the most extreme student for each contrast, then the newest students', () => {
     expect(
       chosen([
         student('Ada New'),
@@ -43,7 +43,7 @@ describe('the choice of students with contrasting data (CAMP-46)', () => {
     ]);
   });
 
-  it('ignores an unconfirmed name as a contrast, because no e-mail shows an unconfirmed name', () => {
+  it('ignores an unconfirmed name, because no e-mail shows it', () => {
     const unseen = ['Never 🎉 Seen', 'ال'].map((name) => student(name, { confirmed: false }));
     expect(chosen([student('Ada New'), ...unseen])).to.deep.equal([
       'unconfirmed Never 🎉 Seen',
@@ -53,7 +53,7 @@ describe('the choice of students with contrasting data (CAMP-46)', () => {
     expect(chosen([])).to.deep.equal([]);
   });
 
-  it('counts a name with surrounding white space as one word', () => {
+  it('ignores white space around a name', () => {
     expect(chosen([student('Ada B. New'), student('Bo Li'), student(' Prince ')])).to.deep.equal([
       'longest_name Ada B. New',
       'shortest_name Bo Li',

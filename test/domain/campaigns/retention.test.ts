@@ -76,7 +76,7 @@ describe('the retention of a campaign (CAMP-17)', () => {
     expect(before).to.deep.include({ sent: 2, failed: 1, delivered: 1, opened: 1, clicked: 1 });
   });
 
-  it('deletes recipients two years after the end of the campaign, but never deletes the statistics', async () => {
+  it('deletes recipients after two years, but never the statistics', async () => {
     const before = await statistics();
     await retainRecipients(deps.db, after(730, -1));
     expect(await deliveries()).to.deep.equal([3, 3]);
@@ -90,7 +90,7 @@ describe('the retention of a campaign (CAMP-17)', () => {
     expect(await retainRecipients(deps.db, after(5_000))).to.deep.equal({ rows: { recipients: 0 }, more: false });
   });
 
-  it('keeps the campaign’s links valid after the recipients are deleted, and retries no recipient', async () => {
+  it('keeps the campaign’s links valid after the recipients are deleted', async () => {
     while ((await retainRecipients(deps.db, after(730))).more);
     const [link] = await deps.db.manager.findBy(MailLink, { causeId: campaignId, position: 0 });
     const token = linkToken(deps.vault, { linkId: link?.id ?? '', mailId: mail.mailId });
@@ -117,7 +117,7 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
     ({ club, campaignId } = await sendCampaign({ count: 1, now: start }));
     await deps.db.manager.update(Campaign, campaignId, { status: 'sending', endedAt: null });
   });
-  /** Adds the rows of sent mails, each to a different student. */
+  /** Each mail goes to another student. */
   const addSent = async (count: number): Promise<Id[]> => {
     const ids = Array.from({ length: count }, () => newId());
     await deps.db.run(sql`INSERT INTO students (id, club_id, name, email, verified_at, created_at)
@@ -133,7 +133,6 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
       ids.map((mailId) => ({ kind, at: start, mailId, providerId: undefined })),
       start,
     );
-  /** Makes one recipient due, and runs a step of the campaign. */
   const step = async () => {
     await deps.db.manager.update(Mail, (await deps.db.manager.findOneByOrFail(Mail, { campaignId })).id, {
       status: 'pending',
@@ -158,7 +157,7 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
     expect(await deps.db.manager.countBy(Mail, { campaignId, status: 'pending' })).to.equal(1);
   });
 
-  it('continues after it is resumed, and pauses again after at least 200 later mails', async () => {
+  it('continues after it is resumed, and can pause again after 200 more mails', async () => {
     const ids = await addSent(220);
     await tell('complained', ids.slice(0, 1));
     expect(await step()).to.deep.equal(['paused', 'complaints']);

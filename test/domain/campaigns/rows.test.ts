@@ -1,7 +1,4 @@
-/**
- * Tests the outcomes of a recipient's row with a real mail server: each row of the table of CAMP-6, and each event before or after a
- * claim.
- */
+/** Tests the outcomes of a recipient's row with a real mail server (CAMP-6). */
 import { expect } from 'chai';
 import type { Pool } from 'pg';
 import { readConfig } from '../../../config.ts';
@@ -74,7 +71,7 @@ describe('the row of a campaign’s recipient', () => {
     throw new Error('The campaign did not wait or end within the allowed number of steps');
   };
   const rows = async () => (await listDeliveries(deps.db, club.id, campaignId, { page: 1, page_size: 100 })).rows;
-  /** Ada's row in the format of the tables below: status, reason or error. */
+  /** In the format of the tables below: status, reason or error. */
   const row = async (): Promise<string> => {
     const found = (await rows()).find(({ student_id: id }) => id === ada.id);
     return [found?.status, found?.skip_reason, found?.last_error?.replace(/ .*/, '')].filter(Boolean).join(' ');
@@ -82,7 +79,7 @@ describe('the row of a campaign’s recipient', () => {
   const arrived = (email = ada.email) => mailbox.summaries({ to: email }).length;
   const readRow = () => deps.db.manager.findOneByOrFail(Mail, { campaignId, studentId: ada.id });
 
-  describe('after an answer of the server or a cut connection', () => {
+  describe('after the server’s reply', () => {
     for (const [fault, expected, copies] of [
       [undefined, 'sent', 1],
       [{ at: 'connect', reply: 421 }, 'pending 421', 0],
@@ -103,7 +100,7 @@ describe('the row of a campaign’s recipient', () => {
           ? 'accepts the mail'
           : `${fault.reply === 'drop' ? 'cuts the connection' : `answers ${fault.reply}`} at the stage ${fault.at}`;
       const half = fault && 'kept' in fault ? ' after it has stored the mail' : '';
-      it(`has the state “${expected}” if the server ${what}${half}`, async () => {
+      it(`becomes “${expected}” if the server ${what}${half}`, async () => {
         const own = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
         sending = await sendingDeps(own);
         if (fault) mailbox.failNext(fault);
@@ -119,7 +116,7 @@ describe('the row of a campaign’s recipient', () => {
       });
     }
 
-    it('is retried after a failure, and after an unknown outcome only if duplicates are allowed', async () => {
+    it('is retried after an unknown outcome only if duplicates are allowed', async () => {
       const bob = await buildStudent(club.id);
       mailbox.failNext({ at: 'rcpt', reply: 550, to: bob.email });
       mailbox.failNext({ at: 'message', reply: 'drop', kept: true, to: ada.email });
@@ -135,7 +132,7 @@ describe('the row of a campaign’s recipient', () => {
       expect([await row(), ...counts()]).to.deep.equal(['sent', 2, 1]);
     });
 
-    it('waits while the server is unreachable, and the campaign tries only a few mails', async () => {
+    it('waits while the server is unreachable', async () => {
       for (let number = 0; number < 40; number++) await buildStudent(club.id);
       mailbox.failNext({ at: 'connect', reply: 'drop', times: 1_000 });
       const own = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 4 });
@@ -170,7 +167,7 @@ describe('the row of a campaign’s recipient', () => {
       expect([await row(), arrived()]).to.deep.equal(['sent', 1]);
     });
 
-    it('changes from `unknown` to `sent` if its worker learns late that the server accepted the mail', async () => {
+    it('changes from `unknown` to `sent` if the server’s acceptance arrives late', async () => {
       sending.smtp.handOver = async (message) => {
         const answer = await smtp.handOver(message);
         const unknownOutcome = { status: 'failed', lastError: 'outcome_unknown', leaseUntil: null } as const;
@@ -193,11 +190,8 @@ describe('the row of a campaign’s recipient', () => {
     });
   });
 
-  describe('with an event before or after its claim', () => {
-    /**
-     * Each act has three outcomes, which depend on its time. The act comes before the claim of the mail, or after the claim. After the claim,
-     * the mail server either accepts the mail or refuses it temporarily.
-     */
+  describe('with a concurrent change', () => {
+    /** The row's state if the act comes before the claim, after the claim, or during a temporary refusal. */
     const acts: Record<string, { act: () => Promise<unknown>; before: string; afterClaim: string; refused: string }> = {
       'a pause': {
         act: () => pauseCampaign(deps, club.id, campaignId, start),
@@ -247,7 +241,6 @@ describe('the row of a campaign’s recipient', () => {
       await addSuppression(deps, club.id, ada.email, start);
       await deps.db.run(sql`UPDATE mail_suppressions SET reason = ${reason} WHERE club_id = ${club.id}`);
     };
-    /** Runs the act only once, when the only mail reaches the given point. */
     const once = (act: () => Promise<unknown>) => {
       let isDone = false;
       return async () => {
@@ -257,7 +250,7 @@ describe('the row of a campaign’s recipient', () => {
     };
 
     for (const [name, { act, before, afterClaim, refused }] of Object.entries(acts)) {
-      it(`is ${before} if ${name} comes before the claim of the mail, and the mail is not sent`, async () => {
+      it(`is ${before} after ${name} before the claim`, async () => {
         const now = once(act);
         sending.smtp.onConnection = (work) => smtp.onConnection(async () => (await now(), work()));
         await schedule();
@@ -266,7 +259,7 @@ describe('the row of a campaign’s recipient', () => {
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 
-      it(`is ${afterClaim} if ${name} comes after the claim and before the sending`, async () => {
+      it(`is ${afterClaim} after ${name} between the claim and the sending`, async () => {
         const now = once(act);
         sending.smtp.handOver = async (message) => (await now(), smtp.handOver(message));
         await schedule();
@@ -275,7 +268,7 @@ describe('the row of a campaign’s recipient', () => {
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 
-      it(`is ${refused} at the next attempt if ${name} comes while the server refuses the mail temporarily`, async () => {
+      it(`is ${refused} after ${name} during a temporary refusal`, async () => {
         const now = once(act);
         mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
         sending.smtp.handOver = async (message) => (await now(), smtp.handOver(message));
@@ -287,7 +280,7 @@ describe('the row of a campaign’s recipient', () => {
     }
 
     for (const name of ['a cancellation', 'the removal of the student'] as const) {
-      it(`is not claimed while ${name} is uncommitted, and no mail is sent`, async () => {
+      it(`is not claimed while ${name} is uncommitted`, async () => {
         await schedule();
         await step();
         let passing: Promise<unknown> | undefined;
@@ -300,7 +293,7 @@ describe('the row of a campaign’s recipient', () => {
           },
           async () => {
             passing = step();
-            // A cancellation also locks the campaign. So the step waits for the commit of the cancellation at the end of the page.
+            // A cancellation also locks the campaign, so the step waits for its commit at the end of the page.
             await (name === 'a cancellation' ? untilWaitingForLocks(1) : passing);
             expect(await row()).to.equal('pending');
           },
@@ -312,7 +305,7 @@ describe('the row of a campaign’s recipient', () => {
     }
 
     for (const when of ['before', 'after'] as const)
-      it(`keeps an unknown outcome and is not retried if the student is removed ${when} it is recorded (CAMP-6)`, async () => {
+      it(`keeps an unknown outcome if the student is removed ${when} it is recorded (CAMP-6)`, async () => {
         const removal = () => removeStudent(deps, club.id, ada.id, start);
         sending.smtp.handOver = async (message) => {
           await smtp.handOver(message);
@@ -328,7 +321,7 @@ describe('the row of a campaign’s recipient', () => {
         expect([await row(), arrived()]).to.deep.equal(['failed outcome_unknown', 1]);
       });
 
-    it('has the new address if the address changes before the claim, and otherwise the old address', async () => {
+    it('has the new address only if the address changes before the claim', async () => {
       const [before, after] = [`before-${ada.id}@example.com`, `after-${ada.id}@example.com`];
       const change = (email: string) => updateStudent(deps, club.id, ada.id, { email }, 'owner', start);
       const [first, second] = [once(() => change(before)), once(() => change(after))];
@@ -351,7 +344,7 @@ describe('the row of a campaign’s recipient', () => {
       ['paused', pauseCampaign, 'paused'],
       ['canceled', cancelCampaign, 'canceled'],
     ] as const) {
-      it(`does not stay in the status sending if the campaign was ${name}`, async () => {
+      it(`does not keep the status \`sending\` if the campaign was ${name}`, async () => {
         await schedule();
         await step();
         const leaseUntil = new Date(Date.now() + minute);
@@ -364,7 +357,7 @@ describe('the row of a campaign’s recipient', () => {
       });
     }
 
-    it('is settled when its lease ends, although the campaign waits for its sending window', async () => {
+    it('is settled when its lease ends, even outside the sending window', async () => {
       await buildStudent(club.id);
       const now = new Date();
       const inTwoHours = (now.getUTCHours() * 60 + now.getUTCMinutes() + 120) % 1_440;
@@ -379,7 +372,7 @@ describe('the row of a campaign’s recipient', () => {
     });
   });
 
-  describe('the row of a campaign that two workers handle at the same time', () => {
+  describe('with two workers on one campaign', () => {
     it('is inserted once if both workers freeze the recipients', async () => {
       for (let number = 0; number < 20; number++) await buildStudent(club.id);
       await schedule();
@@ -403,7 +396,7 @@ describe('the row of a campaign’s recipient', () => {
       expect((await rows()).filter(({ status }) => status !== 'sent')).to.deep.equal([]);
     });
 
-    it('is claimed only if a connection is idle, and is counted in every status', async () => {
+    it('is claimed only if a connection is idle', async () => {
       for (let number = 0; number < 4; number++) await buildStudent(club.id);
       await schedule();
       await step();
@@ -424,7 +417,7 @@ describe('the row of a campaign’s recipient', () => {
       expect(await statuses()).to.deep.equal({ pending: 0, underWay: 0, sent: 4, failed: 1 });
     });
 
-    it('belongs to only one run, because the second of two scheduling requests is refused', async () => {
+    it('belongs to only one run if the campaign is scheduled twice', async () => {
       const [first, second] = await inThisOrder(
         sql`SELECT 1 FROM campaigns WHERE id = ${campaignId} FOR UPDATE`,
         () => schedule(),
@@ -437,7 +430,7 @@ describe('the row of a campaign’s recipient', () => {
     });
   });
 
-  it('is not created before the start time, even if the campaign is paused and resumed before that time', async () => {
+  it('is not created before the start time, even after a pause and a resumption', async () => {
     await scheduleCampaign(deps, club.id, campaignId, '2026-03-02T13:00', start);
     await pauseCampaign(deps, club.id, campaignId, start);
     await resumeCampaign(deps, club.id, campaignId, later(minute));

@@ -51,9 +51,8 @@ describe('a campaign', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let campaignId: Id;
-  /** The messages that the server received, in order. */
   let messages: HandedMessage[];
-  /** The answer of the server, which accepts each mail unless a test changes the answer. */
+  /** Accepts each mail unless a test changes it. */
   let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
   let sending: TestMailDeps;
 
@@ -101,7 +100,7 @@ describe('a campaign', () => {
   };
   const recipients = () => messages.map(({ to }) => to).toSorted();
 
-  it('mails each confirmed student once, in the order in which the recipients were frozen, and ends', async () => {
+  it('mails each confirmed student once and in the frozen order, and ends', async () => {
     const allStudents = await students(5);
     const pending = await buildStudent(club.id, { verified: false });
     await deps.db.source.query(`UPDATE students SET opened_by = 'sign_up' WHERE id = $1`, [pending.id]);
@@ -128,7 +127,7 @@ describe('a campaign', () => {
     });
   });
 
-  it('names the sender, the list and the unsubscribe link in one header each, and personalizes the text', async () => {
+  it('has headers for sender, list and unsubscription, and a personalized text', async () => {
     const [ada] = await students(1);
     await schedule();
     await run();
@@ -144,7 +143,7 @@ describe('a campaign', () => {
       new RegExp(`^<https://api\\.example/v1/clubs/${club.id}/classroom/mail/unsubscribe/[\\w-]+>$`),
     );
     expect(message?.html).to.contain(message?.headers['List-Unsubscribe']?.slice(1, -1));
-    // Mailbox providers count complaints by the last part of the header, which has at most 15 characters.
+    // Mailbox providers count complaints by the header's last part, of at most 15 characters.
     expect(message?.headers['Feedback-ID']).to.equal(`${campaignId}:${club.id}:campaign:latform.example`);
   });
 
@@ -177,7 +176,7 @@ describe('a campaign', () => {
     });
   });
 
-  it('adds no student after the freeze, and uses the address that the student has when the mail is claimed', async () => {
+  it('uses the frozen students, but each student’s current address', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -189,7 +188,7 @@ describe('a campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ student_email: 'new@example.com', status: 'sent' });
   });
 
-  it('skips students who are suppressed, removed or outside the audience, and records each reason', async () => {
+  it('skips students who are suppressed, removed or outside the audience', async () => {
     const [suppressed, removed, untagged, ...others] = await students(4);
     await schedule();
     await step();
@@ -210,7 +209,7 @@ describe('a campaign', () => {
     });
   });
 
-  it('skips an address that no mail server accepts, and mails to the other recipients', async () => {
+  it('skips an invalid address, and mails to the other recipients', async () => {
     const [long, broken, fine] = await students(3);
     await alter('students', long?.id ?? '', { email: `${'a'.repeat(65)}@example.com` });
     await alter('students', broken?.id ?? '', { email: 'ada@example.com\r\nBcc: eve@example.com' });
@@ -245,7 +244,7 @@ describe('a campaign', () => {
     expect(await rowOf(leaves ?? { id: '' })).to.include({ status: 'skipped', skip_reason: 'no_longer_eligible' });
   });
 
-  it('retries after 1, 5, 15 min, 1 and 4 h if the server refuses temporarily, then fails the mail', async () => {
+  it('retries a temporary refusal after 1, 5, 15 min, 1 and 4 h, then fails the mail', async () => {
     const [ada] = await students(1);
     answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await schedule();
@@ -281,7 +280,7 @@ describe('a campaign', () => {
     expect(messages.slice(3).map(({ to }) => to)).to.deep.equal([unknown?.email]);
   });
 
-  it('gives up a mail as `unknown` at the end of its lease if the worker has died', async () => {
+  it('records `unknown` for a mail at the end of its lease if the worker has died', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -308,7 +307,7 @@ describe('a campaign', () => {
     expect(messages).to.have.length(2);
   });
 
-  it('records no sent_at later than the events of the mail (CAMP-14)', async () => {
+  it('records no `sent_at` that is later than the mail’s events (CAMP-14)', async () => {
     const [ada] = await students(1);
     answer = async () => {
       await deps.db.manager.update(Mail, { campaignId }, { deliveredAt: later(-5), bouncedAt: later(-9) });
@@ -319,7 +318,7 @@ describe('a campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent', sent_at: later(-9).toISOString() });
   });
 
-  it('does not give up a mail whose events prove that it was sent before the worker died (CAMP-14)', async () => {
+  it('records `sent` if events prove that the mail was sent before the worker died (CAMP-14)', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -329,7 +328,7 @@ describe('a campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent', sent_at: start.toISOString() });
   });
 
-  it('accepts the server’s answer after the mail was given up, and does not repeat the mail (CAMP-14)', async () => {
+  it('records `sent` if the server’s answer arrives after the mail became `unknown` (CAMP-14)', async () => {
     const [ada] = await students(1);
     answer = async () => {
       await deps.db.manager.update(Mail, { campaignId }, { status: 'pending', attemptCount: 0, leaseUntil: null });
@@ -341,7 +340,7 @@ describe('a campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent' });
   });
 
-  it('ignores the result of a worker after the worker’s lease has ended', async () => {
+  it('ignores the result of a worker if its lease has ended', async () => {
     const [ada] = await students(1);
     answer = async () => {
       await deps.db.manager.update(
@@ -357,7 +356,7 @@ describe('a campaign', () => {
     expect(messages).to.have.length(1);
   });
 
-  it('claims no mail while it is paused, and continues with the next mail after it is resumed', async () => {
+  it('claims no mail while it is paused', async () => {
     const allStudents = await students(7);
     sending.smtp.connections = 1;
     answer = async () => {
@@ -372,7 +371,7 @@ describe('a campaign', () => {
     expect(recipients()).to.deep.equal(allStudents.map(({ email }) => email).toSorted());
   });
 
-  it('skips the remaining recipients when it is canceled, and retries no recipient', async () => {
+  it('skips the remaining recipients when it is canceled', async () => {
     const allStudents = await students(5);
     answer = async () => {
       if (messages.length === 1) await cancelCampaign(deps, club.id, campaignId, start);
@@ -395,7 +394,7 @@ describe('a campaign', () => {
     expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ pause_reason: 'provider' });
   });
 
-  it('pauses if the plan loses campaigns during the sending, and continues when the plan has them again', async () => {
+  it('pauses while the plan lacks campaigns', async () => {
     await students(3);
     answer = async () => {
       await buildPlan(club.id, 'starter');
@@ -424,7 +423,7 @@ describe('a campaign', () => {
       await schedule();
     });
 
-    /** Adds `mails` sent mails, and makes Postgres collect its statistics while no other mails exist. */
+    /** Makes Postgres collect statistics while no other mails exist. */
     const counted = async (mails: number) => {
       const before = await buildCampaign(start);
       await deps.db.source.query(
@@ -435,7 +434,7 @@ describe('a campaign', () => {
       await deps.db.source.query('ANALYZE mails, students, campaigns');
     };
 
-    /** @returns the highest number of rows that a node of the query plan reads when the worker claims one page of mails */
+    /** The most rows that one node of the query plan reads during the claim of a page. */
     async function mostRowsRead(): Promise<number> {
       const plans: unknown[] = [];
       const pool = (deps.db.source.driver as unknown as { master: Pool }).master;
@@ -462,7 +461,7 @@ describe('a campaign', () => {
       return Math.max(...Array.from(counts, ([, count]) => Number(count)));
     }
 
-    it('claims mails by id if Postgres’s statistics show no pending mail, so that no claim reads all rows', async () => {
+    it('claims mails without reading all rows, even if Postgres’s statistics are old', async () => {
       await counted(2_000);
       await deps.db.transaction(async (tx) => {
         await tx.run(sql`LOCK mails IN SHARE UPDATE EXCLUSIVE MODE`); // This lock keeps autovacuum from starting an ANALYZE.
@@ -471,7 +470,7 @@ describe('a campaign', () => {
       expect(await mostRowsRead()).to.be.below(200);
     });
 
-    it('makes Postgres analyze the mails after the freeze, before the first claim is planned', async () => {
+    it('makes Postgres analyze the mails after the freeze', async () => {
       await deps.db.source.query('TRUNCATE mails CASCADE');
       await counted(1);
       await step();
@@ -496,7 +495,7 @@ describe('a campaign', () => {
     expect(times).to.deep.equal([0, 10, 20, 30, 40]);
   });
 
-  /** Runs the campaign to its end. @returns the hours after the start at which mails went out */
+  /** Returns the hours after the start at which mails went out. */
   const hoursOfMails = async () => {
     const hours: number[] = [];
     let at = start;
@@ -510,7 +509,7 @@ describe('a campaign', () => {
     }
   };
 
-  it('sends at most the daily number of a new club on a UTC day, and continues the next day (CAMP-41)', async () => {
+  it('sends at most a new club’s daily number on a UTC day (CAMP-41)', async () => {
     await students(6);
     await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
     sending.warmUps = { clubs: [2, 1], domains: [] };
@@ -518,7 +517,7 @@ describe('a campaign', () => {
     expect(await hoursOfMails()).to.deep.equal([0, 0, 12, 36, 36, 36]);
   });
 
-  it('shares the daily number of a trial with the club’s other campaigns, and counts refused mails', async () => {
+  it('shares the trial’s daily number with the club’s other campaigns', async () => {
     await students(27);
     await buildPlan(club.id, 'trial');
     answer = () =>
@@ -549,7 +548,7 @@ describe('a campaign', () => {
       await deps.db.manager.update(MailDomain, { clubId: club.id }, { status, firstProvenAt });
     };
 
-    it('sends signed mails from the verified domain, but bounces and ids have the platform’s domain', async () => {
+    it('sends signed mails from the verified domain', async () => {
       await students(1);
       await own('proven', start);
       await schedule();
@@ -573,7 +572,7 @@ describe('a campaign', () => {
         expect(messages[0]).not.to.have.property('signWith');
       });
 
-    it('limits the mails of a domain after its first verification, in addition to the club’s limit', async () => {
+    it('limits the mails of a domain after its first verification', async () => {
       await students(9);
       await own('proven', later(-24 * 60 * minute));
       await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
@@ -592,7 +591,7 @@ describe('a campaign', () => {
     expect(await run(new Date('2026-03-02T14:00:00Z'))).to.deep.equal({ done: true, outcome: 'sent' });
   });
 
-  it('does not mail an address twice if the address moves to another student during the sending', async () => {
+  it('does not mail an address twice if it moves to another student', async () => {
     const [first, second] = await students(2);
     await schedule();
     await step();
@@ -635,7 +634,7 @@ describe('a campaign', () => {
     const lastTestMail = async () =>
       (await listTestMails(deps.db, club.id, campaignId, { page: 1, page_size: 10 })).rows[0];
 
-    it('is sent once, looks like the campaign’s mail, and addresses the member, not a student', async () => {
+    it('is sent once, looks like the campaign’s mail, and addresses the member', async () => {
       const id = await ask();
       expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
       expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
@@ -655,7 +654,7 @@ describe('a campaign', () => {
       expect(await readStatistics(deps.db, club.id, campaignId)).to.include({ recipients: 0, sent: 0 });
     });
 
-    it('is tried again after 10 s and after 1 min if the server refuses temporarily, and then fails', async () => {
+    it('is retried 10 s and 1 min after a temporary refusal, and then fails', async () => {
       answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
       const id = await ask();
       const waits: number[] = [];
@@ -737,7 +736,7 @@ describe('a campaign', () => {
         .png()
         .toBuffer();
 
-    it('has no preview if the image is removed after the check and before the preview reads the image', async () => {
+    it('has no preview if the image is removed meanwhile', async () => {
       await image(await red());
       const removed = { clubId: club.id };
       const { manager } = deps.db;
@@ -754,7 +753,7 @@ describe('a campaign', () => {
       expect(await preview.catch(({ code }: DomainError) => code)).to.equal('campaign_has_problems');
     });
 
-    it('publishes no image that was removed after the campaign was scheduled, and pauses', async () => {
+    it('pauses if the image was removed after the campaign was scheduled', async () => {
       await students(1);
       await image(await red());
       await schedule();
@@ -765,7 +764,7 @@ describe('a campaign', () => {
       expect(published).to.deep.equal([]);
     });
 
-    it('sends the newest content if the campaign is rescheduled while it begins', async () => {
+    it('sends the newest content if it is rescheduled while it begins', async () => {
       await students(1);
       await image(await red());
       await schedule();
@@ -786,7 +785,7 @@ describe('a campaign', () => {
       expect(messages.map(({ subject }) => subject)).to.deep.equal(['Another']);
     });
 
-    it('pauses if the image cannot be read any more, and mails no recipient', async () => {
+    it('pauses if the image cannot be read', async () => {
       await students(1);
       await image(Buffer.from('no image'));
       await schedule();

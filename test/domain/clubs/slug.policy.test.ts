@@ -20,7 +20,7 @@ describe('the first slug of a club', () => {
     'A club whose name goes on and on and on. End': 'a-club-whose-name-goes-on-and-on-and-on',
   };
   for (const [name, slug] of Object.entries(slugs)) {
-    it(`makes ${slug} of "${name}"`, () => expect(slugOf(name, '')).to.equal(slug));
+    it(`is ${slug} for "${name}"`, () => expect(slugOf(name, '')).to.equal(slug));
   }
 
   it('puts `club-` before a name that is probably a host of the operator', () => {

@@ -1,4 +1,4 @@
-/** Compares a space and two students with a small model after random acts. Refusals, records and counts must be equal (COMM-1 to COMM-9). */
+/** Compares a space and two students with a small model after random acts (COMM-1 to COMM-9). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { grantAccess, restoreAccess, revokeAccess } from '../../../domain/access/enrollments/enrollments.ts';
@@ -15,7 +15,7 @@ import { fill } from '../../toolkit/drive/community.ts';
 import { mediaDeps } from '../../toolkit/drive/media.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
-/** The number of sequences in a run. The environment can set a larger number for a longer search. */
+/** The environment can set a larger number for a longer search. */
 const sequences = Number(process.env['COMMUNITY_MODEL_SEQUENCES'] ?? 40);
 
 const kinds = [
@@ -35,9 +35,9 @@ const acts = fc.array(
   fc.record({
     kind: fc.constantFrom(...kinds),
     who: fc.nat({ max: 1 }),
-    /** The hours that pass before the act. */
+    /** Hours that pass before the act. */
     hours: fc.nat({ max: 2 }),
-    /** The hours for which a grant is valid. */
+    /** Hours for which a grant is valid. */
     lasts: fc.integer({ min: 1, max: 6 }),
     on: fc.boolean(),
   }),
@@ -47,7 +47,7 @@ type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 
 class Student {
   status: 'never' | 'joined' | 'left' | 'banned' = 'never';
-  /** The end of access, in hours. It is absent before the first grant and after the granted access has ended. */
+  /** In hours. Absent before the first grant, and after the access has ended. */
   access: { until: number; revoked: boolean } | undefined;
 
   isValid(hour: number): boolean {
@@ -66,7 +66,6 @@ class Model {
   isJoined = (student: Student, hour: number) => student.status === 'joined' && this.hasAccess(student, hour);
   count = (hour: number) => this.students.filter((student) => this.isJoined(student, hour)).length;
 
-  /** @returns the code of the refusal */
   do({ kind, who, lasts, on }: Act, hour: number): string {
     const student = this.students[who] ?? this.students[0];
     const outcome = this.#act(student, kind, { lasts, on }, hour);

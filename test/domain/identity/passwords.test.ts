@@ -8,7 +8,7 @@ describe('passwords', () => {
     expect(one).to.not.equal(two);
   });
 
-  it('match only if they are equal, but the encoding of an accent does not matter', async () => {
+  it('match only if they are equal, however their accents are encoded', async () => {
     const hash = await hashPassword('caf\u00e9 au lait');
     expect(await passwordMatches('cafe\u0301 au lait', hash)).to.equal(true);
     for (const wrong of ['cafe au lait', 'Caf\u00e9 au lait', 'caf\u00e9 au lait ', '']) {

@@ -8,10 +8,7 @@ import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { buildSource, type NewPassage } from '../../toolkit/builders/sources.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 
-/**
- * Creates a club with an agent whose material is one file of these passages.
- * @returns the id of the club, and a function that finds texts
- */
+/** The agent's material is one file of these passages. */
 async function scene(language: Language, passages: readonly NewPassage[], title = 'Handbook') {
   const { id: clubId } = await buildClub({ language });
   const { id: agentId } = await buildAgent(clubId);
@@ -24,7 +21,7 @@ async function scene(language: Language, passages: readonly NewPassage[], title 
   return { clubId, sourceId: file.id, find };
 }
 
-/** The words of the club's material with a count above zero. */
+/** Words with a count above zero. */
 async function wordsLeft(clubId: Id): Promise<string[]> {
   const rows = await (
     await testDatabase()
@@ -83,7 +80,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     expect(await find('帆')).to.deep.equal([text]);
   });
 
-  it('finds passages that an old release stored, by the words that the old release stored', async () => {
+  it('finds passages by the words that an old release stored', async () => {
     const arabic = 'فواتير الشهر';
     const { find } = await scene('en', [
       { text: 'Ropes are made fast.', isFormer: true },
@@ -95,7 +92,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     expect(await find('булинь')).to.deep.equal(['Булинь']);
   });
 
-  it('keeps no words of deleted passages, whether the current or an old release stored them', async () => {
+  it('keeps no words of deleted passages', async () => {
     const texts = ['المدرسة 帆船', 'Ropes and knots', 'हिन्दी'];
     const { clubId, sourceId } = await scene('en', [...texts, ...texts.map((text) => ({ text, isFormer: true }))]);
     expect(await wordsLeft(clubId)).to.include.members(['帆船 帆船', 'ropes rope', 'المدرسة مدرس']);
@@ -103,7 +100,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     expect(await wordsLeft(clubId)).to.deep.equal([]);
   });
 
-  it('accepts a passage that consists of marks, and a passage of letters without a blank', async () => {
+  it('accepts a passage of marks, and a passage without a blank', async () => {
     const { find } = await scene('en', [`ก${'\u0e48'.repeat(5_000)}`, '漢'.repeat(5_000), 'a'.repeat(5_000), 'rope']);
     expect(await find('rope')).to.deep.equal(['rope']);
     expect(await find('漢字')).to.deep.equal(['漢'.repeat(5_000)]);

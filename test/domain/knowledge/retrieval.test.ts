@@ -14,11 +14,10 @@ interface Scene {
   clubId: Id;
   agentId: Id;
   ask: (question: string, limit?: number) => Promise<Retrieved[]>;
-  /** The texts of the passages that a search returns. */
   find: (question: string, limit?: number) => Promise<string[]>;
 }
 
-/** Creates a club with an agent whose material is one file of these passages. */
+/** The agent's material is one file of these passages. */
 async function scene(language: Language, passages: readonly NewPassage[], title = 'Handbook'): Promise<Scene> {
   const { id: clubId } = await buildClub({ language });
   const { id: agentId } = await buildAgent(clubId);
@@ -209,7 +208,7 @@ describe('retrieval', () => {
       expect((await ask('anchor')).map(({ page }) => page)).to.deep.equal([1, 1, 2, 1, 1, 1]);
     });
 
-    it('ranks the passage with the better neighbour first if two passages are equal', async () => {
+    it('ranks the passage with the better neighbour first if two passages match equally', async () => {
       const { ask } = await scene('en', [
         { text: 'A tide table.', page: 1 },
         { text: 'Nothing.', page: 2 },
@@ -282,7 +281,7 @@ describe('retrieval', () => {
       ]);
     });
 
-    it('is never found by another club, even if the agent does not belong to the club that searches', async () => {
+    it('is never found by another club', async () => {
       const ours = await scene('en', ['A sextant measures angles.']);
       const theirs = await scene('en', ['A sextant of theirs.']);
       expect(await ours.find('sextant')).to.deep.equal(['A sextant measures angles.']);
@@ -290,7 +289,7 @@ describe('retrieval', () => {
       expect(await asking(theirs.clubId, ours.agentId).find('sextant')).to.deep.equal([]);
     });
 
-    it('loses the words of a deleted file, so that a search for these words finds similar words', async () => {
+    it('loses the words of a deleted file', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', ['A barnacle.']);
       const file = await buildSource(clubId, { title: 'Log', passages: ['A barnacel.'] });
@@ -300,7 +299,7 @@ describe('retrieval', () => {
       expect(await find('barnacel')).to.deep.equal(['A barnacle.']);
     });
 
-    it('is found by the new words of a replaced file, and is not found after the file is deleted', async () => {
+    it('is found by the words of a replaced file, but not after its deletion', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', []);
       const file = await buildSource(clubId, { title: 'Log', passages: ['The barnacle grows.'] });

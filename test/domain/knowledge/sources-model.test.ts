@@ -1,4 +1,4 @@
-/** Compares the club's index with a model of the rules, after any sequence of acts on agents, material, courses, lessons and files. */
+/** Compares the club's index with a model after random acts. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { IsNull, Not } from 'typeorm';
@@ -11,11 +11,11 @@ import { wakesBy } from '../../toolkit/assert/wakes.ts';
 import { anyAct, openIndexedClub, perform, SourceIndexModel, type Act } from '../../toolkit/model/source-index.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
-/** Each sequence begins with some agents and their material, so that many acts concern this material. */
+/** So that many acts concern material. */
 const firstLessons = [0, 1, 0].map((course): Act => ({ kind: 'create', details: { course, published: true } }));
 const lengths = { minLength: 4, maxLength: 20, size: 'max' } as const;
 
-/** Returns the sources that have left the index. The runs of these sources delete the rows. */
+/** These sources have left the index, and their runs will delete the rows. */
 async function leftOf(clubId: Id): Promise<Id[]> {
   const { db } = await testDeps();
   const removedSources = await db.manager.find(AgentSource, { where: { clubId, removedAt: Not(IsNull()) } });
@@ -23,7 +23,7 @@ async function leftOf(clubId: Id): Promise<Id[]> {
 }
 
 describe('the index of a club', () => {
-  it('contains the required sources after any changes, and raises a source’s version only for new words', async function () {
+  it('contains the required sources after any changes', async function () {
     this.timeout(180_000);
     const { db } = await testDeps();
     await fc.assert(

@@ -29,12 +29,12 @@ import { recordingEnds } from '../../toolkit/fakes/databases.ts';
 import { changeFile, openIndexedClub } from '../../toolkit/model/source-index.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 
-/** A file that is already archived is refused as new material (MED-14). */
+/** New material must not be an archived file (MED-14). */
 function unlessArchived(error: unknown): void {
   if (!(error instanceof DomainError && error.code === 'media_archived')) throw error;
 }
 
-/** The expected content of a club's index, computed only from its rows. */
+/** Computes the expected sources from the club's rows only. */
 async function wantedOf(clubId: Id): Promise<Id[]> {
   const source = await testDatabase();
   const rows = await source.query<{ id: Id }[]>(
@@ -56,7 +56,6 @@ async function wantedOf(clubId: Id): Promise<Id[]> {
 
 const indexedItems = async (clubId: Id) => (await indexedSourcesOf(clubId)).map(({ itemId }) => itemId);
 
-/** Replaces the whole material of an agent. */
 async function give(
   clubId: Id,
   agentId: Id,
@@ -81,7 +80,7 @@ describe('the sources of a club’s index', () => {
     expect(await indexedSourcesOf(theirs.clubId)).to.deep.equal(before);
   });
 
-  it('become pending and due immediately if their content changes, and keep their id and passages', async () => {
+  it('become pending and due immediately if their content changes', async () => {
     const { db } = await testDeps();
     const source = await testDatabase();
     const [{ id: clubId }, now] = [await buildClub(), new Date()];
@@ -117,7 +116,7 @@ describe('the sources of a club’s index', () => {
 
 describe('a source that leaves the index', () => {
   const texts = Array.from({ length: 5 }, (_, place) => `Knot ${place} joins a rope to a rope.`);
-  /** Creates a file in the index, with passages, from which an agent answers. */
+  /** The file has passages, and an agent answers from it. */
   const indexed = async () => {
     const { id: clubId } = await buildClub();
     const [agent, file] = [await buildAgent(clubId), await buildMedia(clubId)];
@@ -135,7 +134,7 @@ describe('a source that leaves the index', () => {
     };
   };
 
-  it('is no longer found or linked after the commit, and its run deletes its passages', async () => {
+  it('is no longer found or linked, and its run deletes its passages', async () => {
     const { source, clubId, agentId, db, takeAway, find } = await indexed();
     const asker = { clubId, agentId, studentId: (await buildStudent(clubId)).id };
     const answerId = await buildCharge(asker, 1n, new Date());
@@ -174,7 +173,7 @@ describe('a source that leaves the index', () => {
     expect((await find()).map(({ sourceId }) => sourceId)).to.deep.equal([third.id]);
   });
 
-  it('is deleted in batches, which another worker continues if the first worker dies', async () => {
+  it('is deleted in batches, even if a worker dies', async () => {
     const { source, clubId, agentId, takeAway } = await indexed();
     const answerId = await buildCharge({ clubId, agentId, studentId: (await buildStudent(clubId)).id }, 1n, new Date());
     const cited = { citedText: 'one', sourceId: source.id };
@@ -236,7 +235,7 @@ function fail(): never {
 }
 
 const each = <T>(of: fc.Arbitrary<T>, count: number) => fc.array(of, { minLength: count, maxLength: count });
-/** The simultaneous acts of all administrators, on two agents, six lessons, two courses and two files. */
+/** All administrators act at the same time. */
 const everything = fc.record({
   agents: each(
     fc.record({
@@ -253,7 +252,7 @@ const everything = fc.record({
 });
 
 describe('administrators who change material at the same time', () => {
-  it('index a lesson that is published before another transaction commits its course as material', async () => {
+  it('index a lesson that is published while its course becomes material', async () => {
     const { db } = await testDeps();
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
@@ -275,7 +274,7 @@ describe('administrators who change material at the same time', () => {
     expect(await indexedItems(clubId)).to.deep.equal([id]);
   });
 
-  it('index a lesson whose course becomes material before another transaction commits its publication', async () => {
+  it('index a lesson whose course becomes material while it is published', async () => {
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
     let giving: Promise<unknown> = Promise.resolve();
@@ -298,12 +297,12 @@ describe('administrators who change material at the same time', () => {
       const { clubId, courses, files, agents } = await openIndexedClub();
       const [lesson, agent] = [await buildLesson(courses[0]), agents[0].id];
       const material = { files: [files[0].id], lessons: [lesson.id] };
-      // The first of the two sources has the lower id.
+      // The first source has the lower id.
       await give(clubId, agent, first === 'file' ? { files: material.files } : { lessons: material.lessons });
       await give(clubId, agent, material);
       const ids = (await indexedSourcesOf(clubId)).map(({ id }) => id).toSorted();
       expect(ids).to.have.length(2);
-      // Locks the sources in the same way as the end of an answer: one after the other, by id.
+      // Locks the sources one after the other, by id, as the end of an answer does.
       const share = (tx: Transaction, id: Id | undefined) =>
         tx.manager.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE NOWAIT`, [id]);
       let emptied: Promise<unknown> = Promise.resolve();
@@ -319,7 +318,7 @@ describe('administrators who change material at the same time', () => {
       expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
     });
 
-  it('index the required sources in rounds of simultaneous changes, and no transaction fails', async function () {
+  it('index the required sources, and no transaction fails', async function () {
     this.timeout(120_000);
     const usual = await testDeps();
     const db = recordingEnds(usual.db);
@@ -364,14 +363,14 @@ describe('administrators who change material at the same time', () => {
     await fc.assert(property, { numRuns: 1, endOnFailure: true }); // prints its seed if it fails
   });
 
-  it('cause no deadlock with a transaction that cites eight sources in the order of their ids', async () => {
+  it('cause no deadlock with an answer that cites eight sources', async () => {
     const usual = await testDeps();
     const db = recordingEnds(usual.db);
     const { id: clubId } = await buildClub();
     const agent = await buildAgent(clubId);
     const files = await Promise.all(Array.from({ length: 8 }, () => buildMedia(clubId)));
     const fileIds: Id[] = [];
-    // The order of the files, and of their rows on the pages, must differ from the order of the sources' ids.
+    // The order of the files must differ from the order of the sources' ids.
     for (const { id } of files.toSorted((a, b) => (a.id < b.id ? 1 : -1))) {
       fileIds.push(id);
       await give(clubId, agent.id, { files: fileIds });

@@ -11,7 +11,7 @@ const messagesOf = (language: (typeof offeredLanguages)[number]): Catalogue => c
 
 describe('message catalogues', () => {
   for (const language of offeredLanguages)
-    it(`${language} has every message, with the arguments and plural forms that it needs`, () => {
+    it(`have every message in ${language}, with its arguments and plural forms`, () => {
       expect(catalogueProblems(language, messagesOf(language))).to.deep.equal([]);
     });
 
@@ -25,7 +25,7 @@ describe('message catalogues', () => {
     expect(parts.filter((template) => !templates.has(template))).to.deep.equal([]);
   });
 
-  /** Messages that have the same words in English and in the other language. */
+  /** These messages are equal in English and in the other language. */
   const same: Readonly<Record<string, readonly MessageKey[]>> = {
     'pt-BR': ['time.zone_with_offset'],
     es: ['time.zone_with_offset'],
@@ -33,15 +33,15 @@ describe('message catalogues', () => {
     ar: [],
   };
   for (const language of offeredLanguages.filter((each) => each !== 'en'))
-    it(`${language} translates every message, except the listed messages`, () => {
+    it(`translate every message to ${language}, except the listed messages`, () => {
       const untranslated = keys.filter((key) => messagesOf(language)[key] === en[key]);
       expect(untranslated).to.deep.equal(same[language]);
     });
 
-  /** English words that are spelled differently in every other language. */
+  /** Every other language spells these words differently. */
   const englishWords = /\b(?:the|your|you|of|with|were|have|this|that|please|nothing|waiting)\b/i;
   for (const language of offeredLanguages.filter((each) => each !== 'en'))
-    it(`${language} has no English word inside its sentences`, () => {
+    it(`have no English word inside sentences in ${language}`, () => {
       const found = keys.filter((key) => englishWords.test(messagesOf(language)[key].replaceAll(/\{[a-z_]+,?/g, '')));
       expect(found).to.deep.equal([]);
     });
@@ -91,7 +91,7 @@ describe('the check of catalogues', () => {
     expect(problem).to.match(/^en: mail\.greeting is no ICU message: /);
   });
 
-  it('reports a key that no code uses, and recognizes keys that the code composes at run time', () => {
+  it('reports a key that no code uses', () => {
     const composed = 'mail.student_code.subject';
     expect(unusedKeys(projectDirectory, ['mail.greeting', 'mail.of_nobody', composed])).to.deep.equal([
       'mail.of_nobody',

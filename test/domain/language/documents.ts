@@ -1,7 +1,4 @@
-/**
- * Builds all documents that people read, in one language: mails, daily mails, calendar entries, certificates and pages, with values in
- * other scripts.
- */
+/** Builds all documents that people read, in one language, with values in other scripts. */
 import type { OperationId } from '../../../contract/contract.ts';
 import { contractOperations } from '../../../contract/contract.ts';
 import { pages } from '../../../api/pages/index.ts';
@@ -23,16 +20,14 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { taggedTexts } from '../../toolkit/assert/pdf-readers.ts';
 import { printCertificate } from '../learning/certificates/letters/printing.ts';
 
-/** A document that a person reads. */
 export interface Document {
   name: string;
-  /** A whole HTML document. */
   html?: string;
-  /** Plain texts, for example a subject. */
+  /** For example a subject. */
   texts: readonly string[];
 }
 
-/** Values that clubs and people enter. No catalogue contains the words of these values. All other words of a document come from the catalogue. */
+/** The values that clubs and people enter. All other words of a document come from the catalogue. */
 export const values = {
   name: 'Юлия',
   club: '王会',
@@ -46,7 +41,7 @@ export const values = {
 } as const;
 
 export const at = new Date('2026-03-02T08:00:00Z');
-/** A time that occurs twice: in this night, the clocks of Berlin show 02:30 two times, an hour apart. */
+/** 02:30 happens twice in this night, because the clocks of Berlin go back. */
 const twice = new Date('2026-10-25T00:30:00Z');
 
 function contextOf(session: MailContext['session']): MailContext {
@@ -61,7 +56,7 @@ function contextOf(session: MailContext['session']): MailContext {
   };
 }
 
-/** Builds each template twice: with all possible values, and with the fewest possible values. */
+/** Builds each template twice: with all values, and with as few as possible. */
 function mails(language: OfferedLanguage): Document[] {
   const wording = wordingIn(language);
   const full = contextOf({
@@ -141,7 +136,7 @@ async function dailyMail(language: OfferedLanguage): Promise<Document[]> {
   ];
 }
 
-/** @returns a calendar entry. Its title comes from the catalogue, because a mail must not contain the mentorship's own title */
+/** The title comes from the catalogue, because a mail must not contain the mentorship's own title. */
 export function calendarEntry(language: OfferedLanguage): string {
   const event = {
     method: 'REQUEST',
@@ -160,7 +155,7 @@ async function certificate(language: OfferedLanguage): Promise<Document> {
   return { name: 'certificate', texts: (await taggedTexts(bytes)).map(({ text }) => text) };
 }
 
-/** The preview of a certificate. The catalogue contains the sample names of its student and course (DEC-187). */
+/** The sample names of student and course come from the catalogue (DEC-187). */
 async function certificatePreview(language: OfferedLanguage): Promise<Document> {
   const { say } = wordingIn(language);
   const [studentName, courseTitle] = [say('certificate.sample.student'), say('certificate.sample.course')];
@@ -170,7 +165,7 @@ async function certificatePreview(language: OfferedLanguage): Promise<Document> 
 
 type Answers = { readonly [Op in OperationId]?: readonly (readonly [state: string, answer: object])[] };
 
-/** The answers that each page shows, by operation. The walk test fails for a page without answers in this function. */
+/** The walk test fails for a page without answers in this function. */
 function answersOf(language: OfferedLanguage): Answers {
   const branding = { accent_color: '#1f4fd8', links: [] };
   const verified = {
@@ -224,7 +219,7 @@ function answersOf(language: OfferedLanguage): Answers {
   };
 }
 
-/** Returns each HTML page once for each answer and once for each refusal code of its operation. */
+/** One page for each answer and for each refusal code of the operation. */
 function pagesOf(language: OfferedLanguage): Document[] {
   const answers = answersOf(language);
   return contractOperations()
@@ -247,7 +242,6 @@ function pagesOf(language: OfferedLanguage): Document[] {
     });
 }
 
-/** @returns all documents of the language */
 export async function documentsIn(language: OfferedLanguage): Promise<Document[]> {
   const subject = wordingIn(language).say('test_mail.subject', { subject: values.title });
   return [
@@ -261,5 +255,4 @@ export async function documentsIn(language: OfferedLanguage): Promise<Document[]
   ];
 }
 
-/** @returns the mails that contain a link instead of a code */
 export const mailsWithLink = mailTemplateNames.filter((template) => !('withCode' in mailTemplates[template]));

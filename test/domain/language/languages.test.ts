@@ -48,7 +48,7 @@ describe('languages', () => {
     [`${'x,'.repeat(2_000)}ar`, 'ar'],
     ['\u0000;;;q=q', null],
   ] as const)
-    it(`contain ${language} as the match for Accept-Language ${JSON.stringify(header.slice(-30))}`, () => {
+    it(`match Accept-Language ${JSON.stringify(header.slice(-30))} with ${language}`, () => {
       expect(acceptedLanguage(header)).to.equal(language);
     });
 

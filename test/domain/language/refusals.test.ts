@@ -1,4 +1,4 @@
-/** Tests refusals that students read. The texts are translated to every language, but the codes and headers never change (DEC-188). */
+/** Tests refusals that students read (DEC-188). */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
@@ -8,7 +8,7 @@ import { offeredLanguages } from '../../../domain/language/languages.ts';
 import { minutesOf, RefusalToPerson } from '../../../domain/language/refusal.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 
-/** These messages name fields and formats. They are for the programmer of a client. */
+/** These messages are for the programmer of a client. */
 const forProgrammers: ReadonlySet<string> = new Set<ErrorCode>([
   'malformed_request',
   'invalid_request',
@@ -27,7 +27,7 @@ const forProgrammers: ReadonlySet<string> = new Set<ErrorCode>([
 /** The error mapper chooses the texts of these codes, so the layers that throw the codes need no texts. */
 const byCode: ReadonlySet<string> = new Set<ErrorCode>(['unauthenticated', 'not_found', 'busy']);
 
-/** Codes that operations of students and of administrators share. The listed files throw these codes only to administrators. */
+/** Students and administrators share these codes, but the listed files throw them only to administrators. */
 const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
   feature_not_in_plan: ['domain/billing/allowances.ts'], // only for the addressee `administrator`
   limit_reached: ['domain/billing/allowances.ts', 'domain/media/storage/storage.ts'],
@@ -101,7 +101,7 @@ describe('refusals that students read', () => {
     for (const message of messages) expect(message).to.match(/3.*24|24.*3/);
   });
 
-  it('use the first offered language in the reader’s list', () => {
+  it('use the first language in the reader’s list that is offered', () => {
     const refusal = new RefusalToPerson('post_locked', 'refusal.post_locked');
     expect(refusal.messageIn(null, 'fr', 'de-AT', 'es')).to.equal('Der Beitrag nimmt keine Kommentare mehr an.');
     expect(refusal.messageIn(null, null)).to.equal('The post takes no comments any more.');
@@ -114,7 +114,7 @@ describe('refusals that students read', () => {
     expect(refusal.headers).to.deep.equal({});
   });
 
-  it('state a wait in whole minutes, which is at least one minute', () => {
+  it('state a wait of at least one minute, in whole minutes', () => {
     expect([1, 60, 61, 3_600].map(minutesOf)).to.deep.equal([1, 1, 2, 60]);
   });
 });

@@ -1,4 +1,4 @@
-/** Checks the punctuation of each language, a consistent form of address, and whole sentences after values are inserted. */
+/** Checks the punctuation, the form of address and the whole sentences of each language. */
 import { expect } from 'chai';
 import { en } from '../../../domain/language/catalogues/en.ts';
 import type { MessageKey } from '../../../domain/language/arguments.ts';
@@ -7,10 +7,10 @@ import { wordingIn } from '../../../domain/language/wording.ts';
 
 const keys = Object.keys(en) as MessageKey[];
 
-/** Counts that have different plural forms in one of the languages. */
+/** The languages have different plural forms for these counts. */
 const counts = [1, 2, 3, 11, 100] as const;
 
-/** @param choice whether the optional parts of a sentence are present @returns values for every possible argument */
+/** The choice `yes` includes the optional parts of sentences. */
 const valuesWith = (language: OfferedLanguage, choice: 'yes' | 'no', count: number, kind: string) => {
   const at = new Date('2026-03-02T08:00:00Z');
   const { day, moment, zone } = wordingIn(language);
@@ -42,7 +42,7 @@ const valuesWith = (language: OfferedLanguage, choice: 'yes' | 'no', count: numb
   };
 };
 
-/** @returns each message of a language, in all variants of its values */
+/** In all variants of the values. */
 function sentencesIn(language: OfferedLanguage): { key: MessageKey; text: string }[] {
   const say = wordingIn(language).say as (key: MessageKey, values: object) => string;
   const variants = counts.flatMap((count) =>
@@ -53,13 +53,13 @@ function sentencesIn(language: OfferedLanguage): { key: MessageKey; text: string
   return keys.flatMap((key) => [...new Set(variants.map((values) => say(key, values)))].map((text) => ({ key, text })));
 }
 
-/** @returns lines such as `es: mail.greeting: Hola` for each message with the fault */
+/** Lines such as `es: mail.greeting: Hola`. */
 const faultsIn = (language: OfferedLanguage, isFaulty: (text: string, key: MessageKey) => boolean) =>
   sentencesIn(language)
     .filter(({ key, text }) => isFaulty(text, key))
     .map(({ key, text }) => `${language}: ${key}: ${text}`);
 
-/** Punctuation marks that the language writes differently. */
+/** The language writes these marks differently. */
 const foreignMarks: Readonly<Record<OfferedLanguage, RegExp>> = {
   en: /["„«»]/,
   'pt-BR': /["„«»]/,
@@ -68,7 +68,7 @@ const foreignMarks: Readonly<Record<OfferedLanguage, RegExp>> = {
   ar: /["„“”?;]|,(?!\d)/,
 };
 
-/** Words that belong to another form of address, or to another region. */
+/** These words belong to another form of address or another region. */
 const otherRegister: Readonly<Partial<Record<OfferedLanguage, RegExp>>> = {
   'pt-BR': /(?<!\p{L})(?:tu|teu|tua|teus|tuas|lhe|vós|senhor|senhora|registo|ficheiro|ecrã)(?!\p{L})/iu,
   es: /(?<!\p{L})(?:usted|ustedes|vosotros|vosotras|os|vuestr[oa]s?|vos|\p{L}+[áéí]is)(?!\p{L})/iu,
@@ -96,7 +96,7 @@ describe('the words of the catalogues', () => {
     });
 
     it(`end each paragraph with a full stop in ${language}`, () => {
-      // The id of a request is the last part of its message, so that a person can copy the id.
+      // The message ends with the request's id, so that a person can copy it.
       const isText = (key: MessageKey) => /\.text$|^(?:answer|refusal)\.(?!internal_error$)/.test(key);
       const isOpen = (text: string) => text.split('\n\n').some((paragraph) => !/[.!?؟]$/.test(paragraph));
       expect(faultsIn(language, (text, key) => isText(key) && isOpen(text))).to.deep.equal([]);
@@ -109,7 +109,7 @@ describe('the words of the catalogues', () => {
     });
   }
 
-  it('contain no digits 1 and 2 in Arabic, because Arabic has its own number forms for one and two', () => {
+  it('contain no digits 1 and 2 in Arabic, which has number forms for one and two', () => {
     const counted = keys.filter((key) => catalogues.ar.messages[key].includes('count, plural'));
     const say = wordingIn('ar').say as (key: MessageKey, values: object) => string;
     for (const key of counted)

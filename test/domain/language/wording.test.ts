@@ -86,7 +86,7 @@ describe('writing directions', () => {
     ['😀 123', undefined],
     ['', undefined],
   ] as const)
-    it(`of ${JSON.stringify(text)} is ${direction ?? 'none'}`, () => {
+    it(`are ${direction ?? 'none'} for ${JSON.stringify(text)}`, () => {
       expect(directionOfText(text)).to.equal(direction);
     });
 
@@ -96,7 +96,7 @@ describe('writing directions', () => {
     expect(dirAttribute('123', 'rtl')).to.equal('');
   });
 
-  it('put a value into Unicode isolate characters, and always close the isolate', () => {
+  it('put a value between Unicode isolate characters', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme' }),

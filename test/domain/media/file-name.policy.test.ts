@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { dispositionOf, nameAs, tidyFileName } from '../../../domain/media/file-name.policy.ts';
 import { mediaIdsIn, mostMentions } from '../../../domain/media/uses/mentions.policy.ts';
 
-describe('a name of a file', () => {
+describe('a file name', () => {
   for (const [given, name] of [
     ['  notes.pdf ', 'notes.pdf'],
     ['re\u0301sume\u0301.pdf', 'résumé.pdf'],
@@ -10,12 +10,12 @@ describe('a name of a file', () => {
     ['two words.txt', 'two words.txt'],
     ['...x', '...x'],
   ] as const)
-    it(`${JSON.stringify(given)} becomes ${name}`, () => {
+    it(`becomes ${name} if the upload has the name ${JSON.stringify(given)}`, () => {
       expect(tidyFileName(given)).to.equal(name);
     });
 
   for (const [what, names] of [
-    ['nothing, or only dots', ['', '   ', '.', '..', ' .... ']],
+    ['empty, or only dots', ['', '   ', '.', '..', ' .... ']],
     ['a path', ['a/b', 'a\\b', '/', '../x']],
     [
       'a control character',
@@ -23,7 +23,7 @@ describe('a name of a file', () => {
     ],
     ['a mark that changes the text direction', ['\u200ea', 'a\u200fb', 'a\u202ab', 'a\u202eb', 'a\u2066b', 'a\u2069b']],
   ] as const)
-    it(`is not ${what}`, () => {
+    it(`must not be ${what}`, () => {
       expect(names.map((one) => tidyFileName(one))).to.deep.equal(names.map(() => undefined));
     });
 
@@ -38,7 +38,7 @@ describe('a name of a file', () => {
     ['a.b/c', 'video/mp4', 'a.mp4'],
     ['notes.txt', 'text/plain', 'notes.txt'],
   ] as const)
-    it(`${name} as ${mime} is ${renamed}`, () => {
+    it(`becomes ${renamed} if ${name} is converted to ${mime}`, () => {
       expect(nameAs(name, mime)).to.equal(renamed);
     });
 
@@ -48,7 +48,7 @@ describe('a name of a file', () => {
     ['attachment', '🪢.txt', `attachment; filename="_.txt"; filename*=UTF-8''%F0%9F%AA%A2.txt`],
     ['attachment', `"\\%~'()*`, `attachment; filename="___~'()*"; filename*=UTF-8''%22%5C%25~%27%28%29%2A`],
   ] as const)
-    it(`${name} is written as ${header}`, () => {
+    it(`has the header ${header} for ${name}`, () => {
       expect(dispositionOf(kind, name)).to.equal(header);
     });
 });

@@ -38,7 +38,7 @@ const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
 describe('the accepted files (MED-2 to MED-4)', () => {
   const office = 'application/vnd.openxmlformats-officedocument';
-  /** Each accepted type with its kind, and whether a browser could run it, show it as a picture, or show it as text. */
+  /** Whether a browser could run the type, show it as a picture, or show it as text. */
   const types = {
     'application/pdf': ['document'],
     [`${office}.wordprocessingml.document`]: ['document'],
@@ -88,7 +88,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
     expect(candidates.filter((type) => !isAllowedType(type))).to.deep.equal(['image/tiff', 'text/xml', '']);
   });
 
-  it('count as executable if a browser can run their type, under each name of the type', () => {
+  it('count as executable if a browser can run their type', () => {
     const run = ['application/xhtml+xml', 'application/xml', 'text/xml', 'application/javascript', 'image/svg+xml'];
     expect(run.filter((type) => !mayRun(type))).to.deep.equal([]);
     expect(['text/html', 'application/pdf', 'application/xmlish-free'].filter(mayRun)).to.deep.equal([
@@ -96,7 +96,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
     ]);
   });
 
-  it('have a limit in megabytes for each purpose and kind, which is 0 for refused kinds', () => {
+  it('have a limit in megabytes for each purpose and kind', () => {
     const sizes = mediaPurposes.map((purpose) => [
       purpose,
       ['image/png', 'video/mp4', 'audio/mpeg', 'application/pdf'].map((type) => maxBytes(purpose, type) / megabyte),
@@ -123,7 +123,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
 });
 
 describe('the limits of files', () => {
-  it('allow 15 minutes for an upload, then an hour for the completion, and a week for an unused file', () => {
+  it('allow 15 minutes for an upload, and an hour for its completion', () => {
     expect(mediaRules).to.deep.equal({
       uploadMs: 15 * minuteMs,
       completionMs: hourMs,
@@ -170,7 +170,7 @@ describe('the limits of files', () => {
     });
   });
 
-  it('lease a file for 10 s during its processing and its move', () => {
+  it('lease a file for 10 s', () => {
     expect(processingRules).to.deep.equal({
       leaseMs: 10_000,
       renewalMs: 2_500,
@@ -202,7 +202,7 @@ describe('the limits of files', () => {
 });
 
 describe('pictures of files (MED-22, MED-28)', () => {
-  it('are a preview and a thumbnail, and for an agent image or an avatar only one picture', () => {
+  it('are a preview and a thumbnail, or one picture for an agent image or an avatar', () => {
     const preview = { width: 1_600, height: 1_600 };
     expect(renditionBoxes).to.deep.equal({ preview, thumbnail: { width: 320, height: 320 } });
     const pictureBoxes = mediaPurposes.filter(isKeptAsPicture).map((purpose) => [purpose, keptPictureBox(purpose)]);
@@ -220,7 +220,7 @@ describe('pictures of files (MED-22, MED-28)', () => {
 });
 
 describe('renditions of videos (MED-24)', () => {
-  it('take these bounds', () => {
+  it('have fixed limits', () => {
     expect(videoRules).to.deep.equal({
       longSide: 1_280,
       shortSide: 720,
@@ -249,7 +249,7 @@ describe('renditions of videos (MED-24)', () => {
     ['64x1', '64x2'],
     ['1x1', '2x2'],
   ] as const)
-    it(`make ${made} of ${given}`, () => {
+    it(`have the size ${made} for ${given}`, () => {
       const [width = 0, height = 0] = given.split('x').map(Number);
       const size = videoSize({ width, height });
       expect(`${size.width}x${size.height}`).to.equal(made);

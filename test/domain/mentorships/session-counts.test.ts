@@ -1,4 +1,4 @@
-/** Compares the totals of a club's sessions, which come from tallies, with the sessions on the pages. */
+/** Compares the totals of a club's sessions with the sessions on the pages. */
 import { expect } from 'chai';
 import { listSessions, type SessionFilter } from '../../../domain/mentorships/sessions.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -25,14 +25,14 @@ const filters: readonly SessionFilter[] = [
   { since: text(90_000) },
 ];
 
-/** The sessions of two mentors, with four hours for each mentor. */
+/** Four sessions for each of two mentors, one hour each. */
 const beginnings = [
   [-100, -80, -28, -20, -4, 0, 10, 24, 38, 60, 100],
   [-8, -3.99, 4, 13],
 ];
 
 describe('totals of sessions (ADR 11)', () => {
-  it('equal the number of sessions on the pages for each status and time, after all changes', async () => {
+  it('equal the number of sessions on the pages, after all changes', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);

@@ -10,7 +10,7 @@ describe('tokens of downloads (REPO-5)', () => {
   const before = new Date(named.expiresAt.getTime() - 1);
   const token = downloadToken(vault, named);
 
-  it('name repository, student and expiry, and are valid until the millisecond of the expiry', () => {
+  it('name repository and student, and are valid until the millisecond of the expiry', () => {
     for (const _ of [1, 2]) expect(readDownloadToken(vault, token, before)).to.deep.equal(named);
     expect(readDownloadToken(vault, token, named.expiresAt)).to.equal(undefined);
   });

@@ -25,7 +25,7 @@ const fileOf = (name: string, content: Buffer): ZipFile & { content: Buffer } =>
   modifiedAt,
 });
 
-/** Yields the content of the archive from this position on. A file without content consists of zeros. */
+/** From this position on. A file without content consists of zeros. */
 function bytesOf(layout: ZipLayout, contents: readonly Buffer[], from = 0, length = layout.size - from): Buffer {
   return Buffer.concat(
     partsOf(layout, from, length).map((part) => {
@@ -61,7 +61,7 @@ describe('ZIP archives (REPO-6)', () => {
     fileOf('empty', Buffer.alloc(0)),
   ];
 
-  it('are read by yauzl and Python with names, times and contents, and have the predicted length', async () => {
+  it('can be read by yauzl and Python, and have the predicted length', async () => {
     const layout = layOutZip(files);
     const archive = bytesOf(
       layout,
@@ -89,7 +89,7 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     ).to.deep.equal([null, files.map(({ name, size, crc32: sum }) => [name, size, sum, [2026, 3, 1, 12, 5, 8]])]);
   });
 
-  it('have the same bytes whether they are read in parts or as a whole', () => {
+  it('have equal bytes if they are read in parts or as a whole', () => {
     const anyFile = fc.record({ name: fc.string({ minLength: 1 }), content: fc.uint8Array({ maxLength: 300 }) });
     fc.assert(
       fc.property(fc.array(anyFile, { maxLength: 6 }), fc.nat(), fc.nat(), (originals, one, other) => {
@@ -107,7 +107,7 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     );
   });
 
-  it('store sizes and positions in 64 bits beyond 4 GB, and both readers find every file', async () => {
+  it('can be read by both programs if they are larger than 4 GB', async () => {
     const large = 5_000_000_000;
     const zeros = { crc32: 0, modifiedAt };
     const many: ZipFile[] = [
@@ -138,7 +138,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     ).to.deep.equal(many.slice(0, 3).map(({ name, size }) => [name, size, 3]));
   });
 
-  /** The first position that does not fit into 32 bits, and the first number of files that does not fit into 16 bits. */
+  /** The first values that do not fit into 32 and 16 bits. */
   const [max32, max16] = [0xffff_ffff, 0xffff];
 
   it('store a file’s position in 64 bits if it is at least 4 GB, and otherwise in 32 bits', async () => {
@@ -215,7 +215,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     for (const { start, length } of layout.segments) expect(partsOf(layout, start, length)).to.have.length(1);
   });
 
-  it('have times from 1980 to 2107, and replace any other time by the nearest of these times', async () => {
+  it('have times from 1980 to 2107, or else the nearest of them', async () => {
     const timeOf = async (at: string) => {
       const layout = layOutZip([{ name: 'a', size: 0, crc32: 0, modifiedAt: new Date(at) }]);
       const zip = await yauzl.fromBufferPromise(bytesOf(layout, []), {});

@@ -24,7 +24,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The number of sequences in a run. The environment can set a larger number for a long search. */
+/** The environment can set a larger number for a long search. */
 const sequences = Number(process.env.ENGINE_MODEL_SEQUENCES ?? 48);
 
 interface World {
@@ -34,10 +34,10 @@ interface World {
   endpointIds: Id[];
 }
 
-/** No sum of these waits is exactly 5 or 30 days, because the behaviour at that millisecond depends on the duration of an answer. */
+/** No sum of these waits is exactly 5 or 30 days, because the result at that millisecond is not certain. */
 const lateBy = [10 * hour + minute, 23 * hour, 5 * day + hour, 31 * day];
 
-/** Fields of the possible events. Each number selects one of the objects that exist when the event happens. */
+/** Each number selects one of the objects that exist when the event happens. */
 const places = { one: fc.nat(1), which: fc.nat(40) };
 const ok: Reply = { says: 'ok' };
 const fail: Reply = { says: 'fail' };
@@ -82,7 +82,7 @@ const happenings = fc.oneof(
 );
 type Happening = typeof happenings extends fc.Arbitrary<infer One> ? One : never;
 
-/** Series of events in which several rules meet, such as a throttled endpoint with a queue, or many deliveries to recover. */
+/** Several rules meet here, for example in a throttled endpoint with a queue. */
 const phrases: Happening[][] = [
   [
     { name: 'mood', mood: fail },
@@ -113,7 +113,7 @@ const sequence = fc
 
 /** Sequences that failed in earlier runs of this test. */
 const examples: Happening[][] = [
-  // The first delivery expires after 30 days when the failure of the second delivery disables the endpoint.
+  // The first delivery expires after 30 days, just when the second delivery's failure disables the endpoint.
   [
     { name: 'mood', mood: fail },
     { name: 'fact', student: 0, count: 1 },
@@ -122,8 +122,7 @@ const examples: Happening[][] = [
     { name: 'isLate', ms: 31 * day },
     { name: 'passes', ms: second },
   ],
-  // The worker of a recovery stalls and loses its lease. The recovery is parked at a paused endpoint. Then the stalled worker records a
-  // failure.
+  // A recovery's worker loses its lease, and records a failure after the recovery was parked.
   [
     { name: 'mood', mood: fail },
     { name: 'fact', student: 0, count: 6 },
@@ -137,7 +136,7 @@ const examples: Happening[][] = [
   ],
 ];
 
-/** The code of a refused command; undefined if the command succeeded. */
+/** Undefined if the command succeeded. */
 async function refusal(command: Promise<unknown>): Promise<string | undefined> {
   try {
     await command;
@@ -269,7 +268,7 @@ async function happen({ engine, deps, studentIds, endpointIds }: World, one: Hap
   }
 }
 
-/** Lets all receivers answer 200, enables every endpoint, and expects that all deliveries end within the longest wait. */
+/** All receivers answer 200, so all deliveries must end within the longest wait. */
 async function drain({ engine, deps, endpointIds }: World): Promise<void> {
   engine.mood = { says: 'ok' };
   engine.relayAway = false;
@@ -304,7 +303,7 @@ describe('the webhook engine against its model (STATE-1 to STATE-15, DEL-4)', fu
   });
   after('restore the clock', () => restore());
 
-  it('matches the model after each step and ends all deliveries, for any sequence of events', () =>
+  it('matches the model after each step, and ends all deliveries', () =>
     fc.assert(
       fc.asyncProperty(sequence, async (happened) => {
         const seal = (secret: string, id: Id) => deps.vault.seal(secret, id);

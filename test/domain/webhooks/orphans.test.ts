@@ -58,14 +58,14 @@ describe('the sweep of orphans', () => {
     });
   }
 
-  it('reads 500 rows of a table per round, continues with the next rows, and restarts at the end', async () => {
+  it('reads 500 rows of a table per round, and restarts at the end', async () => {
     await db.source.query(
       `INSERT INTO webhook_bodies (event_id, created_at, body) SELECT uuidv7(), $1, '{}' FROM generate_series(1, 1200)`,
       [now],
     );
     const swept: number[] = [];
     for (let round = 1; round <= 3; round++) swept.push(await sweepOrphans(db, now));
-    expect(swept).to.deep.equal([499, 500, 201]); // the first 500 rows include one body that stays, because its event exists
+    expect(swept).to.deep.equal([499, 500, 201]); // one of the first 500 bodies stays, because its event exists
     const [round] = await db.manager.findBy(UpkeepRound, { name: 'orphans of webhook_bodies' });
     expect(round).to.include({ position: null });
     expect(round?.completedAt).to.deep.equal(now);

@@ -3,7 +3,6 @@ import * as fc from 'fast-check';
 import ICAL from 'ical.js'; // Mozilla's parser, which Thunderbird uses. It shares no code with the writer of the file.
 import { icalendarOf, type CalendarEvent } from '../../../platform/core/time/calendar.policy.ts';
 
-/** The events of the calendar file as Mozilla's parser reads them. */
 function readBack(text: string) {
   const calendar = new ICAL.Component(ICAL.parse(text) as unknown[]);
   const found = calendar.getFirstSubcomponent('vevent');
@@ -28,26 +27,26 @@ function readBack(text: string) {
 }
 
 const seconds = fc.integer({ min: 1_700_000_000, max: 4_000_000_000 });
-/** Removes the characters that an .ics line cannot contain: control characters except the line break, and lone surrogates. */
+/** An .ics line cannot contain control characters or lone surrogates. */
 const words = fc
   .string({
     unit: fc.constantFrom('a', 'ö', '結', '🪢', ' ', ',', ';', '\\', '\n', ':', '"', 'n', 'N'),
     minLength: 1,
     maxLength: 200,
-    size: 'max', // Texts that are longer than one line of the file.
+    size: 'max', // longer than one line of the file
   })
   .filter((text) => text.trim() === text);
 
 describe('the lines of an .ics file', () => {
   const at = new Date('2026-03-02T09:00:00Z');
   const base = { method: 'REQUEST', id: 'an-id', sequence: 0, startsAt: at, endsAt: at, stamp: at } as const;
-  /** The physical lines of the summary. Continued lines keep their leading blank. */
+  /** Continued lines keep their leading blank. */
   const linesOf = (summary: string) => {
     const text = icalendarOf({ ...base, summary }, 'club@example.com', 'berta@example.org');
     return /SUMMARY:.*\r\n(?: .*\r\n)*/.exec(text)?.[0].split('\r\n').slice(0, -1);
   };
 
-  it('have at most 75 bytes each, including the leading blank of a continued line', () => {
+  it('have at most 75 bytes, including the leading blank of a continued line', () => {
     expect(linesOf('a'.repeat(67))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`]);
     expect(linesOf('a'.repeat(68))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`, ' a']);
     expect(linesOf('a'.repeat(67 + 74))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`, ` ${'a'.repeat(74)}`]);
@@ -62,7 +61,7 @@ describe('the lines of an .ics file', () => {
 });
 
 describe('an .ics file in Mozilla’s parser', () => {
-  it('has the title, the description and the UTC times of the event, whatever characters the texts contain', () => {
+  it('has the title, description and UTC times of the event, for any characters', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('REQUEST' as const, 'CANCEL' as const),

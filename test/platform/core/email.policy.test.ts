@@ -35,13 +35,13 @@ describe('an e-mail address', () => {
     'a@b..cd',
     'a@b@c.de',
   ])
-    it(`is not ${JSON.stringify(address)}`, () => {
+    it(`cannot be ${JSON.stringify(address)}`, () => {
       expect(isEmail(address)).to.equal(false);
     });
 });
 
 describe('escaping', () => {
-  it('escapes the wildcards of LIKE, so that they match themselves', () => {
+  it('escapes the wildcards of LIKE', () => {
     expect(likePattern('50%_a\\b')).to.equal('%50\\%\\_a\\\\b%');
   });
 

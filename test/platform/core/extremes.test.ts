@@ -3,7 +3,7 @@ import { greatest, least } from '../../../platform/core/extremes.ts';
 import { standingOf } from '../../../domain/sales/purchases/subscription.policy.ts';
 
 describe('the minimum and the maximum of many numbers', () => {
-  it('are found among a million numbers, which are too many arguments for Math.min', () => {
+  it('are found among a million numbers, too many for Math.min', () => {
     const values = Array.from({ length: 1_000_000 }, (_, index) => (index * 7_919) % 1_000_003);
     expect(() => Math.max(...values)).to.throw(RangeError);
     expect([least(values), greatest(values)]).to.deep.equal([0, 1_000_002]);

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { exhaustedLimit } from '../../../platform/core/fair-permits.policy.ts';
 
 describe('permits that clubs share', () => {
-  /** @returns the number of permits of each club, if one club after another acquires as many permits as it may have */
+  /** One club after another acquires as many permits as it may have. */
   function greedy(all: number, clubs: number): number[] {
     let used = 0;
     return Array.from({ length: clubs }, () => {
@@ -20,7 +20,7 @@ describe('permits that clubs share', () => {
     expect(greedy(2_000, 4)).to.deep.equal([1_000, 500, 250, 125]);
   });
 
-  it('cannot all be used by one or two clubs if there are at least four permits', () => {
+  it('cannot all be used by one or two clubs, if at least four permits exist', () => {
     fc.assert(
       fc.property(fc.integer({ min: 4, max: 10_000 }), (all) => {
         const [first = 0, second = 0, third = 0] = greedy(all, 3);
@@ -30,7 +30,7 @@ describe('permits that clubs share', () => {
     );
   });
 
-  it('are refused with the name of the reached limit: the limit of the club or of the process', () => {
+  it('are refused with the limit that was reached: club or process', () => {
     expect(exhaustedLimit(4, { all: 2, club: 2 })).to.equal('club');
     expect(exhaustedLimit(4, { all: 4, club: 0 })).to.equal('process');
     expect(exhaustedLimit(1, { all: 0, club: 0 })).to.equal(undefined);

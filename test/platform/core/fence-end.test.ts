@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { closesFence } from '../../../platform/core/text/safe-markdown.policy.ts';
 
 describe('the closing line of a fenced code block', () => {
-  it('is found in the same lines in which a regular expression finds it', () => {
+  it('is found where a regular expression finds it', () => {
     const line = fc.string({ unit: fc.constantFrom('`', '~', '```', ' ', '\t', 'a'), maxLength: 8 });
     fc.assert(
       fc.property(fc.constantFrom('```', '````', '~~~'), line, (mark, read) => {

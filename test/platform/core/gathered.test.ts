@@ -3,7 +3,7 @@ import { gathered, usuallyHoldsMs } from '../../../platform/core/gathered.ts';
 import { withTimersStopped } from '../../toolkit/fakes/timers.ts';
 
 describe('gathered', () => {
-  it('puts calls of one event-loop turn into one batch, and later calls into the next batch', async () => {
+  it('puts calls of one event-loop turn into one batch', async () => {
     const calls: number[][] = [];
     const ends: (() => void)[] = [];
     const double = gathered(async (items: readonly number[]) => {
@@ -40,7 +40,7 @@ describe('gathered', () => {
   });
 
   describe('with several parallel batches', () => {
-    /** Batches that end when the test ends them. */
+    /** The test ends each batch. */
     const callsByHand = (options: { most?: number; atOnce?: number }) => {
       const calls: { items: readonly number[]; end: () => void; fail: (error: Error) => void }[] = [];
       const double = gathered(async (items: readonly number[]) => {
@@ -53,7 +53,7 @@ describe('gathered', () => {
     };
     const turn = () => new Promise(setImmediate);
 
-    it('starts a parallel batch only after the running batch has lasted longer than usual', () =>
+    it('starts a parallel batch only if the running batch takes longer than usual', () =>
       withTimersStopped(async (advance) => {
         const { double, calls, startedBatches } = callsByHand({ atOnce: 2 });
         const stuck = double(1);
@@ -77,7 +77,7 @@ describe('gathered', () => {
         expect([await later, await stuck]).to.deep.equal([8, 2]);
       }));
 
-    it('runs no more parallel batches than the limit, and starts the next batch when any batch ends', () =>
+    it('runs no more parallel batches than the limit', () =>
       withTimersStopped(async (advance) => {
         const { double, calls, startedBatches } = callsByHand({ atOnce: 3, most: 2 });
         const results = [1, 2, 3, 4, 5, 6, 7].map(double);
@@ -96,7 +96,7 @@ describe('gathered', () => {
         expect(await Promise.all(results)).to.deep.equal([2, 4, 6, 8, 10, 12, 14]);
       }));
 
-    it('reports the error of a batch only to the callers of that batch, and does not affect other callers', () =>
+    it('reports the error of a batch only to the callers of that batch', () =>
       withTimersStopped(async (advance) => {
         const { double, calls, startedBatches } = callsByHand({ atOnce: 2 });
         const failing = double(1);

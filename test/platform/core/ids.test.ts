@@ -17,7 +17,7 @@ describe('new ids', () => {
   });
   const make = (count: number) => Array.from({ length: count }, newId);
 
-  it('are UUIDs of version 7 with the time of the clock, in ascending order even within a millisecond', () => {
+  it('are UUIDs of version 7, in ascending order even within a millisecond', () => {
     const ids = make(1_000);
     now += 1;
     ids.push(...make(10));
@@ -35,7 +35,7 @@ describe('new ids', () => {
     expect(timeOfId(after)).to.equal(start);
   });
 
-  it('follow the clock if the clock goes back by more than 10 s, because the earlier time was wrong', () => {
+  it('follow the clock if it goes back by more than 10 s', () => {
     make(1);
     now -= 10_001;
     const ids = make(100);
@@ -43,7 +43,7 @@ describe('new ids', () => {
     expect(ids.toSorted()).to.deep.equal(ids);
   });
 
-  it('lie between the smallest id of their millisecond and the smallest id of the next millisecond', () => {
+  it('lie between the smallest ids of their millisecond and of the next one', () => {
     const [id = ''] = make(1);
     expect(leastIdOf(start) < id && id < leastIdOf(start + 1)).to.equal(true);
     expect(idAfter(leastIdOf(start))).to.equal(`${leastIdOf(start).slice(0, -1)}1`);

@@ -27,7 +27,7 @@ describe('parsing untrusted JSON', () => {
     );
   });
 
-  it('ignores one byte-order mark at the start, even before spaces, and refuses a second mark', () => {
+  it('ignores one byte-order mark at the start, and refuses a second mark', () => {
     expect(readJson(Buffer.concat([mark, bytes('{"a":"é"}')]))).to.deep.equal({ a: 'é' });
     expect(readJson(Buffer.concat([mark, bytes(' \n[1]')]))).to.deep.equal([1]);
     expect(readJson('\uFEFF[1]')).to.deep.equal([1]);
@@ -35,7 +35,7 @@ describe('parsing untrusted JSON', () => {
     expect(refusalOf(Buffer.concat([mark, mark, bytes('{}')]))).to.equal('The body is not valid JSON.');
   });
 
-  it('refuses UTF-16, UTF-32 and invalid UTF-8, with and without a byte-order mark', async () => {
+  it('refuses UTF-16, UTF-32 and invalid UTF-8', async () => {
     const utf16 = Buffer.from('\uFEFF{"a":1}', 'utf16le');
     await eachCase(
       [
@@ -53,7 +53,7 @@ describe('parsing untrusted JSON', () => {
     });
   });
 
-  it('uses the last of two properties with the same name, and sets no prototype by __proto__', () => {
+  it('uses the last of two properties with one name', () => {
     expect(readJson('{"a":1,"a":2}')).to.deep.equal({ a: 2 });
     const value = readJson('{"__proto__":{"polluted":true}}') as Record<string, unknown>;
     expect(Object.getPrototypeOf(value)).to.equal(Object.prototype);
@@ -72,7 +72,7 @@ describe('parsing untrusted JSON', () => {
     expect(refusalOf(JSON.stringify('['.repeat(100)))).to.equal('read');
   });
 
-  it('refuses more values than the limit, in objects, arrays and a mix of them', () => {
+  it('refuses more values than the limit', () => {
     const numbers = (count: number) => `[${Array.from({ length: count }, () => '1').join(',')}]`;
     expect(refusalOf(numbers(10_000), noticeBounds)).to.equal('read');
     expect(refusalOf(numbers(10_001), noticeBounds)).to.equal('The body may hold at most 10000 values.');
@@ -88,7 +88,7 @@ describe('parsing untrusted JSON', () => {
     expect(refusalOf('{"email":"ada@example.com",}')).to.equal('The body is not valid JSON.');
   });
 
-  it('stops as soon as a limit is exceeded: 1 MB of brackets takes less than 20 ms', () => {
+  it('stops as soon as a limit is exceeded', () => {
     const sources = ['['.repeat(1_048_576), '{"a":'.repeat(200_000), `[${'[],'.repeat(349_000)}1]`].map(bytes);
     for (const source of sources) refusalOf(source);
     const startedAt = performance.now();

@@ -8,7 +8,7 @@ const at = (minute: string, days: number, zone: string, now: string) => {
 };
 
 describe('the next local time of day of a club (DEC-47, AUTO-10)', () => {
-  it('is today if it has not passed, otherwise tomorrow, and is later by the requested number of days', () => {
+  it('is today if it has not passed, and otherwise tomorrow', () => {
     expect(at('09:00', 0, 'Europe/Berlin', '2026-01-10T08:00:00Z')).to.equal('2026-01-10T08:00:00.000Z');
     expect(at('09:00', 0, 'Europe/Berlin', '2026-01-10T08:00:00.001Z')).to.equal('2026-01-11T08:00:00.000Z');
     expect(at('09:00', 2, 'Europe/Berlin', '2026-01-10T07:00:00Z')).to.equal('2026-01-12T08:00:00.000Z');
@@ -20,7 +20,7 @@ describe('the next local time of day of a club (DEC-47, AUTO-10)', () => {
     ['America/New_York', '02:30', '2026-03-08T05:30:00Z', '2026-03-08T07:00:00.000Z'],
     ['Australia/Lord_Howe', '02:15', '2026-10-03T14:00:00Z', '2026-10-03T15:30:00.000Z'],
   ] as const)
-    it(`is the first instant after the gap if the clocks skip the time of day: ${zone}`, () => {
+    it(`is the first instant after a gap of the clocks: ${zone}`, () => {
       expect(at(minute, 0, zone, now)).to.equal(instant);
     });
 
@@ -29,11 +29,11 @@ describe('the next local time of day of a club (DEC-47, AUTO-10)', () => {
     ['America/New_York', '01:30', '2026-11-01T04:30:00Z', '2026-11-01T05:30:00.000Z'],
     ['Australia/Lord_Howe', '01:45', '2026-04-04T13:00:00Z', '2026-04-04T14:45:00.000Z'],
   ] as const)
-    it(`is the first of two instants if the clocks repeat the time of day: ${zone}`, () => {
+    it(`is the first instant if the clocks repeat the time of day: ${zone}`, () => {
       expect(at(minute, 0, zone, now)).to.equal(instant);
     });
 
-  it('is tomorrow if the present time is between the two instants of a repeated time of day', () => {
+  it('is tomorrow between the two instants of a repeated time of day', () => {
     expect(at('02:30', 0, 'Europe/Berlin', '2026-10-25T00:45:00Z')).to.equal('2026-10-26T01:30:00.000Z');
   });
 });
@@ -46,9 +46,9 @@ describe('the next opening of a daily time window', () => {
   };
   const cases = [
     ['an open window', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T09:00:00Z', '2026-01-10T09:00:00.000Z'],
-    ['before the window', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T07:00:00Z', '2026-01-10T08:00:00.000Z'],
-    ['after the window', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T17:00:00Z', '2026-01-11T08:00:00.000Z'],
-    ['over midnight', '22:00', '06:00', 'Asia/Tokyo', '2026-01-10T03:00:00Z', '2026-01-10T13:00:00.000Z'],
+    ['a time before the window', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T07:00:00Z', '2026-01-10T08:00:00.000Z'],
+    ['a time after the window', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T17:00:00Z', '2026-01-11T08:00:00.000Z'],
+    ['a window over midnight', '22:00', '06:00', 'Asia/Tokyo', '2026-01-10T03:00:00Z', '2026-01-10T13:00:00.000Z'],
     [
       'the second occurrence of an hour that the clocks repeat',
       '01:30',
@@ -99,7 +99,7 @@ describe('the next opening of a daily time window', () => {
     ],
   ] as const;
   for (const [what, from, to, zone, now, opening] of cases)
-    it(`is the expected instant for ${what}`, () =>
+    it(`is right for ${what}`, () =>
       expect(nextOpening({ from: minuteOf(from), to: minuteOf(to) }, zone, new Date(now)).toISOString()).to.equal(
         opening,
       ));
@@ -167,7 +167,7 @@ describe('local dates and 8:00 of each date (COMM-17)', () => {
       2,
       { '2026-05-01': '2026-05-01T02:15', '2026-05-02': '2026-05-02T02:15' },
     ],
-    // This zone skips a day in 1993 and repeats a day in 1969. The cases show 8:00 of the dates around that day.
+    // This zone skips a day in 1993, and repeats a day in 1969.
     [
       'Pacific/Kwajalein',
       '1993-08-20T12:00:00Z',
@@ -181,7 +181,7 @@ describe('local dates and 8:00 of each date (COMM-17)', () => {
       { '1969-09-30': '1969-09-29T21:00', '1969-10-01': '1969-10-01T20:00' },
     ],
   ] as const)
-    it(`follow each other without a gap or a repetition across clock changes: ${zone}, ${from.slice(0, 10)}`, () => {
+    it(`have no gap and no repetition across clock changes: ${zone}, ${from.slice(0, 10)}`, () => {
       const found: Record<string, string> = {};
       const ends: Record<string, string> = {};
       for (let now = Date.parse(from); now < Date.parse(from) + days * 86_400_000; now += 15 * minute) {
@@ -219,16 +219,16 @@ describe('the calendar month of a club (DEC-154)', () => {
       ['2026-04-01', '2026-03-31T11:00:00.000Z', '2026-04-30T12:00:00.000Z'],
     ],
     ['Europe/Berlin', '2026-12-31T23:00:00Z', ['2027-01-01', '2026-12-31T23:00:00.000Z', '2027-01-31T23:00:00.000Z']],
-    // Clocks skip the midnight that begins the month.
+    // The clocks skip the midnight at the beginning of the month.
     ['Africa/Cairo', '1982-10-01T12:00:00Z', ['1982-10-01', '1982-09-30T21:00:00.000Z', '1982-10-31T22:00:00.000Z']],
-    // The time zone skips a day. The month still ends at the midnight after its last day.
+    // This zone skips a day, but the month still ends at the midnight after its last day.
     ['Pacific/Apia', '2011-12-29T20:00:00Z', ['2011-12-01', '2011-12-01T10:00:00.000Z', '2011-12-31T10:00:00.000Z']],
   ] as const)
     it(`begins and ends at local midnight: ${zone}, ${now}`, () => {
       expect(monthAt(zone, now)).to.deep.equal(month);
     });
 
-  it('never overlaps another month, even if the clocks repeat the midnight that begins the month', () => {
+  it('never overlaps another month, even if the clocks repeat midnight', () => {
     const months = ['2009-11-01T02:59:59Z', '2009-11-01T03:00:00Z', '2009-11-01T03:30:00Z'].map((now) =>
       monthAt('America/Goose_Bay', now),
     );

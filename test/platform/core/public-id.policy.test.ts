@@ -20,7 +20,7 @@ describe('public ids from titles', () => {
     expect(first(`${'x'.repeat(23)} y`)).to.equal('x'.repeat(23));
   });
 
-  it('get a suffix from 2 to 5 if the id is taken, and a random suffix if these ids are taken, too', () => {
+  it('get a suffix from 2 to 5 if the id is taken, and later a random suffix', () => {
     let drawn = 0;
     const candidates = publicIdsFrom('Knots', 'lesson', () => `drawn${++drawn}`);
     expect(Array.from({ length: 7 }, () => candidates.next().value)).to.deep.equal([
@@ -34,7 +34,7 @@ describe('public ids from titles', () => {
     ]);
   });
 
-  it('match the contract’s pattern for any title, and the first six candidates of a title differ', () => {
+  it('match the contract’s pattern for any title', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (title) => {
         const candidates = publicIdsFrom(title, 'course', () => '0a1b2c3');

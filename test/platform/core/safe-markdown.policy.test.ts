@@ -1,4 +1,4 @@
-/** The service removes images and raw HTML from answers of the model, however the stream splits the text. */
+/** Tests the filter that removes images and raw HTML from answers of the model. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { lexer, walkTokens, type Token } from 'marked';
@@ -9,7 +9,7 @@ const stripped = (...chunks: readonly string[]): string => {
   return [...chunks.map((chunk) => stripper.push(chunk)), stripper.end()].join('');
 };
 
-/** The token types that a Markdown renderer finds, and the link addresses that are not allowed. */
+/** The token types, and the forbidden link addresses. */
 function foundIn(markdown: string): { kinds: Set<string>; bad: string[] } {
   const kinds = new Set<string>();
   const bad: string[] = [];
@@ -23,7 +23,6 @@ function foundIn(markdown: string): { kinds: Set<string>; bad: string[] } {
   return { kinds, bad };
 }
 
-/** Fragments of Markdown and of known attacks on readers. */
 const piece = fc.oneof(
   {
     weight: 6,
@@ -93,7 +92,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     );
   });
 
-  it('writes the same output wherever the stream is split, and never changes output that it has written', () => {
+  it('writes equal output wherever the stream is split', () => {
     fc.assert(
       fc.property(nasty, fc.array(fc.nat({ max: 9 })), (text, cuts) => {
         const chunks: string[] = [];
@@ -143,7 +142,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     for (const text of texts) expect(stripped(text)).to.equal(text);
   });
 
-  it('filters a text as normal text if renderers may disagree whether the text is code', () => {
+  it('filters code as normal text if renderers may not treat it as code', () => {
     const image = '![x](https://e.example)';
     const texts = [
       ' ```\n```\n' + image,
@@ -306,7 +305,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
       expect(stripped(...text.split(''))).to.equal(expected);
     });
 
-  it('delays an address until its first characters show whether the address is allowed', () => {
+  it('delays an address until it is clear whether the address is allowed', () => {
     const stripper = createMarkdownStripper();
     expect(stripper.push('see [x](')).to.equal('see [x');
     expect(stripper.push('https:')).to.equal('');
@@ -338,7 +337,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     expect(pushed('a <')).to.deep.equal(['a ', '<']);
   });
 
-  it('ends all lines with the same character, however the stream splits them', () => {
+  it('ends all lines with one character, however the stream splits them', () => {
     expect(stripped('a\r\nb\rc\n\rd\r\n')).to.equal('a\nb\nc\n\nd\n');
     expect(stripped('a\r', '', '\nb', '\nc')).to.equal('a\nb\nc');
     expect(stripped('\n', 'a')).to.equal('\na');

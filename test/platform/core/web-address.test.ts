@@ -4,7 +4,7 @@ import { holdsUnseenCharacters, holdsWebAddress } from '../../../platform/core/t
 import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 
 describe('searching a text for a web address', () => {
-  it('finds the same addresses as a simple but slow regular expression', () => {
+  it('finds what a simple but slow regular expression finds', () => {
     const whole = /[a-z][a-z0-9+.-]*:\/\//iu;
     const pieces = ['a', 'Z', '1', '+', '-', '.', ':', '/', '://', ' ', '_', '\u212a', '\u017f', 'é'];
     fc.assert(
@@ -29,7 +29,7 @@ describe('removing invisible characters', () => {
       expectLinear(piece, manyTimes(piece), holdsUnseenCharacters, 16_000);
   }).timeout(30_000);
 
-  it('keeps the same joiners as a regular expression with lookbehind', () => {
+  it('keeps the joiners that a regular expression with lookbehind keeps', () => {
     const joining = ['Arab', 'Deva', 'Mong'].map((script) => String.raw`\p{Script=${script}}`).join('');
     const asBefore = new RegExp(String.raw`(?<=[${joining}]\p{M}*)[\u200c\u200d](?=[${joining}])`, 'gu');
     fc.assert(

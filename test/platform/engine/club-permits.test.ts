@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { createClubPermits, type ClubPermits } from '../../../platform/engine/club-permits.ts';
 
-/** Acquires permits for a club until a permit is refused. @returns the number of permits */
 function takeAll(permits: ClubPermits, clubId: string): number {
   let count = 0;
   while (permits.tryAcquire(clubId)) count += 1;
@@ -11,7 +10,7 @@ function takeAll(permits: ClubPermits, clubId: string): number {
 }
 
 describe('the sharing of permits among clubs', () => {
-  it('gives a single club half of the permits, and each further club half of the remaining permits', () => {
+  it('gives each further club half of the remaining permits', () => {
     const permits = createClubPermits(8);
     expect(['a', 'b', 'c', 'd', 'e'].map((club) => takeAll(permits, club))).to.deep.equal([4, 2, 1, 1, 0]);
   });
@@ -20,7 +19,7 @@ describe('the sharing of permits among clubs', () => {
     expect([1, 2, 3].map((total) => takeAll(createClubPermits(total), 'a'))).to.deep.equal([1, 1, 2]);
   });
 
-  it('gives no club more than half, and never more than all permits, in any order of calls', () => {
+  it('gives no club more than half of all permits', () => {
     const step = fc.record({ club: fc.constantFrom('a', 'b', 'c'), gives: fc.boolean() });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 9 }), fc.array(step, { maxLength: 60 }), (total, steps) => {
@@ -54,7 +53,7 @@ describe('the sharing of permits among clubs', () => {
     };
     const line = { ofAClub: 3, ofAPerson: 2, patienceMs: 1_000 };
 
-    /** Runs pieces of work that end when the test ends them. */
+    /** The test ends each piece of work. */
     function works(permits: ClubPermits) {
       const startedWork: string[] = [];
       const ends = new Map<string, PromiseWithResolvers<string>>();
@@ -117,7 +116,7 @@ describe('the sharing of permits among clubs', () => {
       expect(startedWork).to.deep.equal(['a1']);
     });
 
-    it('is refused as busy if it has waited too long, and the next work begins instead', async () => {
+    it('is refused as busy if it has waited too long', async () => {
       const { begin, end, outcomes, startedWork } = works(createClubPermits(1, { line }));
       await begin('a1');
       await begin('a2');
@@ -129,7 +128,7 @@ describe('the sharing of permits among clubs', () => {
       expect(startedWork).to.deep.equal(['a1', 'a3']);
     });
 
-    it('leaves the queue when its abort signal fires, and fails with the signal’s reason', async () => {
+    it('leaves the queue when its abort signal fires', async () => {
       const { begin, end, outcomes, startedWork } = works(createClubPermits(1, { line }));
       const controller = new AbortController();
       await begin('a1');
@@ -141,7 +140,7 @@ describe('the sharing of permits among clubs', () => {
       expect(startedWork).to.deep.equal(['a1']);
     });
 
-    it('begins when running work ends with an error and so releases its permit', async () => {
+    it('begins when running work fails and releases its permit', async () => {
       const { begin, fail, outcomes, startedWork } = works(createClubPermits(1, { line }));
       await begin('a1');
       await begin('b1');
@@ -151,12 +150,12 @@ describe('the sharing of permits among clubs', () => {
     });
   });
 
-  describe('the retry of work without a permit', () => {
+  describe('the retry without a permit', () => {
     const now = Date.UTC(2026, 0, 1);
     let clock = 0;
     const permitsOf = (total: number) => createClubPermits(total, { clock: () => clock, random: () => 1 });
 
-    it('is scheduled one usual duration of the club’s work after the previous retry', () => {
+    it('is one usual duration of the club’s work after the previous retry', () => {
       const permits = permitsOf(4);
       const release = permits.tryAcquire('a');
       permits.tryAcquire('a');
@@ -167,11 +166,11 @@ describe('the sharing of permits among clubs', () => {
       expect([1, 2, 3].map(() => permits.retryAt('a', now) - now)).to.deep.equal([2_000, 4_000, 6_000]);
     });
 
-    it('is scheduled after a second if the club is unknown', () => {
+    it('is after one second if the club is unknown', () => {
       expect(permitsOf(1).retryAt('a', now) - now).to.equal(1_000);
     });
 
-    it('is scheduled soon if the last work of the club was short', () => {
+    it('is soon if the last work of the club was short', () => {
       const permits = permitsOf(2);
       const release = permits.tryAcquire('a');
       clock += 50;
@@ -180,7 +179,7 @@ describe('the sharing of permits among clubs', () => {
       expect([1, 2].map(() => permits.retryAt('a', now) - now)).to.deep.equal([50, 100]);
     });
 
-    it('is scheduled after a second again when a thousand other clubs have worked since', () => {
+    it('is after one second when a thousand other clubs have worked since', () => {
       const permits = permitsOf(2);
       const work = (club: string) => {
         const release = permits.tryAcquire(club);
@@ -192,7 +191,7 @@ describe('the sharing of permits among clubs', () => {
       expect(['a', 'other-1'].map((club) => permits.retryAt(club, now) - now)).to.deep.equal([1_000, 50]);
     });
 
-    it('is scheduled within two minutes, however much work waits', () => {
+    it('is within two minutes, however much work waits', () => {
       const permits = permitsOf(2);
       permits.tryAcquire('a');
       const waits = Array.from({ length: 200 }, () => permits.retryAt('a', now) - now);
@@ -200,7 +199,7 @@ describe('the sharing of permits among clubs', () => {
       expect(Math.max(...waits)).to.equal(120_000);
     });
 
-    it('is scheduled after at most 15 s, even if the last work took hours', () => {
+    it('is within 15 s, even if the last work took hours', () => {
       const permits = permitsOf(4);
       const release = permits.tryAcquire('a');
       permits.tryAcquire('a');

@@ -14,16 +14,14 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { scratchDatabase } from '../../toolkit/stack/database.ts';
 
 const rows = 3_000;
-/** The number of due rows among the test rows. */
 const dueRows = 3;
 
-/** Types whose rows become due again and again. A partial index on due rows would contain all their rows. */
+/** Their rows become due again and again, so a partial index on due rows would contain all rows. */
 const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain', 'mediaMove', 'courseCompletion']);
 
 /** The SQL values of required columns without a default. */
 const values: Record<string, string> = {
-  // An id begins with a time, which selects the partition. These times are thousands of years ahead, so all rows are in one partition. If
-  // the times were real, a week's partition would contain only one row.
+  // The time in an id selects the partition. These times are far in the future, so all rows are in one partition.
   uuid: `overlay(gen_random_uuid()::text PLACING 'f' FROM 1)::uuid`,
   text: `md5(number::text)`,
   bytea: `decode(md5(number::text), 'hex')`,
@@ -33,7 +31,7 @@ const values: Record<string, string> = {
   boolean: 'false',
 };
 
-/** Inserts ended rows with values only in the required columns, and with a status that no due query selects. */
+/** Fills only the required columns, with a status that no due query selects. */
 async function fill(source: DataSource, { tableName, columns }: EntityMetadata): Promise<void> {
   const required = columns.filter((column) => !column.isNullable && !column.isGenerated);
   const assignments = required.flatMap(({ databaseName, isArray, type, default: preset }): [string, string][] => {
@@ -86,7 +84,6 @@ describe('due queries', function () {
   });
   after(() => source.destroy());
 
-  /** Makes some rows due for the first query of the type. */
   async function makeDue(type: WorkflowType): Promise<void> {
     const { tableName, primaryColumns } = source.getMetadata(workflowTypes[type].entity);
     const key = primaryColumns[0]?.databaseName;
@@ -105,7 +102,7 @@ describe('due queries', function () {
   );
   for (const { type, at, position } of queries) {
     const isPartial = !alwaysWaiting.has(type);
-    it(`find ${type} rows that are overdue by ${at} in ${isPartial ? 'a partial' : 'an'} index`, async () => {
+    it(`find overdue ${type} rows by ${at} in ${isPartial ? 'a partial' : 'an'} index`, async () => {
       const query = overdueQueries(source, now).filter(({ workflowType }) => workflowType === type)[position];
       const statement = query?.statement ?? sql``;
       const explained = await db.one<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`EXPLAIN (FORMAT JSON) ${statement}`);
@@ -145,7 +142,7 @@ describe('due queries', function () {
     expect([duringPause, afterPause]).to.deep.equal([dueRows - 1, dueRows]);
   });
 
-  it('report the age of the oldest due row of each type, and ignore rows that pause after a fault', async () => {
+  it('report the age of the oldest due row of each type', async () => {
     const oldest = async () => {
       const ages = await db.rows<{ label: string; value: number }>(ageOfDueRows(source));
       expect(ages.map(({ label }) => label)).to.deep.equal(workflowTypeNames);

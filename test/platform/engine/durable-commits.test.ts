@@ -68,7 +68,7 @@ describe('commits without a wait for the disk', () => {
     inHand: new Map(),
     turn: turnFromAnywhere(),
   });
-  /** @returns the kinds of commits since the beginning of the test, each kind once */
+  /** The kinds of commits since the test began, each kind once. */
   const recordedCommits = async (): Promise<string[]> => {
     const rows = await (
       await testDatabase()

@@ -43,7 +43,7 @@ describe('leases (ENG-2)', () => {
   const change = async (to: Partial<AddOn>) => (await testDatabase()).manager.update(AddOn, { id }, to);
   const stored = async () => (await testDatabase()).manager.findOneByOrFail(AddOn, { id });
 
-  it('give a due row to only one of three concurrent claims, which increases its fence and claim count', async () => {
+  it('give a due row to only one of three concurrent claims', async () => {
     const before = await stored();
     const claims = await Promise.all([claim(), claim(), claim()]);
     expect(claims.filter((one) => one !== undefined)).to.deep.equal([{ id, fence: before.fence + 1, at: now }]);
@@ -64,7 +64,7 @@ describe('leases (ENG-2)', () => {
     expect(await claim()).to.equal(undefined);
   });
 
-  it('give a row to a second claim after the lease expires, and refuse the outcome of the first claim', async () => {
+  it('refuse the outcome of the first claim after a second claim', async () => {
     const first = await claim();
     await change({ leaseUntil: new Date(Date.now() - 1_000) });
     const second = await claim();
@@ -79,7 +79,7 @@ describe('leases (ENG-2)', () => {
     expect(await stored()).to.include({ status: 'pending', leaseUntil: null });
   });
 
-  it('do not allow a step to record an outcome for a row that has ended', async () => {
+  it('refuse an outcome for a row that has ended', async () => {
     const claimed = await claim();
     if (!claimed) throw new Error('The add-on was not claimed.');
     await change({ status: 'failed', settledAt: now });
@@ -108,7 +108,7 @@ describe('leases of several rows', () => {
     expect(await stored(other)).to.include({ fence: 0, leaseUntil: null, attemptCount: 0 });
   });
 
-  it('store the number and the time of claims only if the rule names columns for these values', async () => {
+  it('store the number and the time of claims only if the table has columns for them', async () => {
     const id = await dueAddOn();
     const { attemptCount, createdAt } = await stored(id);
     await claim(id, defineLease(AddOn, { open: { status: 'pending' }, due: 'nextAttemptAt', seconds: 60 }));
@@ -137,15 +137,12 @@ describe('leases of several rows', () => {
     };
     const untilRenewed = (times: number) => until('renewals', { timeoutMs: 10_000 }, async () => renewals >= times);
     const leaseOf = async (id: Id) => (await stored(id)).leaseUntil?.getTime() ?? 0;
-    /**
-     * Returns whether the lease ends in more than half an hour, and was therefore renewed: a renewal extends it to an hour, and a claim
-     * lasts a minute.
-     */
+    /** A claim lasts a minute, and a renewal an hour. */
     const isProlonged = async (id: Id) => (await leaseOf(id)) > Date.now() + 1_800_000;
     const untilLost = (signal: AbortSignal) =>
       until('the loss of the lease', { timeoutMs: 10_000 }, async () => signal.aborted);
 
-    it('are extended, and leases that the worker does not renew are not extended', async () => {
+    it('are extended, unlike other leases', async () => {
       const other = await claim(await dueAddOn());
       const before = await leaseOf(other.id);
       const { signal } = await hold();
@@ -166,7 +163,7 @@ describe('leases of several rows', () => {
       expect(renewals).to.equal(before);
     });
 
-    it('are lost if a later claim gets the row, and a renewal then does not change the later claim’s lease', async () => {
+    it('are lost if a later claim gets the row', async () => {
       await (await testDatabase()).manager.update(AddOn, { id: claimed.id }, { leaseUntil: new Date(0) });
       const { fence } = await claim(claimed.id);
       expect(fence).to.equal(claimed.fence + 1);
@@ -176,7 +173,7 @@ describe('leases of several rows', () => {
       expect(await isProlonged(claimed.id)).to.equal(false);
     });
 
-    it('are lost after the outcome is recorded, because the record releases the lease', async () => {
+    it('are lost after the outcome is recorded', async () => {
       const { db } = await testDeps();
       await lease.record(db, claimed, { nextAttemptAt: now });
       const { signal } = await hold();
@@ -185,13 +182,13 @@ describe('leases of several rows', () => {
       expect(await stored(claimed.id)).to.include({ leaseUntil: null });
     });
 
-    it('are lost if the row no longer meets the condition that the work needs', async () => {
+    it('are lost if the row no longer meets the condition of the work', async () => {
       const { signal } = await hold({ still: sql`status = 'active'` });
       await untilLost(signal);
       expect(signal.reason).to.be.instanceOf(LeaseLost);
     });
 
-    it('continue after an outage of Postgres, and the work reports its progress during the outage', async () => {
+    it('continue after an outage of Postgres', async () => {
       let absent = 3;
       const db = unreliable((await testDeps()).db, () => (absent-- > 0 ? 'before' : undefined));
       const { signal } = await hold({ db });
@@ -214,7 +211,7 @@ describe('leases of several rows', () => {
       never.resolve(undefined);
     });
 
-    it('end when the process stops, and the stop signal of the process ends the work, too', async () => {
+    it('end when the process stops', async () => {
       const { signal } = await hold();
       stop.abort('the process stops');
       expect(signal.reason).to.equal('the process stops');
@@ -222,7 +219,7 @@ describe('leases of several rows', () => {
   });
 });
 
-describe('recording without an effect after a lost lease', () => {
+describe('a record after a lost lease', () => {
   it('ignores the error LeaseLost, and throws every other error', () => {
     expect(ignoreLostLease(new LeaseLost())).to.equal(undefined);
     expect(() => ignoreLostLease(new Error('fault'))).to.throw('fault');
@@ -233,13 +230,13 @@ describe('a step of a leased row', () => {
   const step = (claimed: boolean | undefined, act: () => Promise<void>) =>
     runStep({ claim: async () => claimed, act, state: async () => 'state' });
 
-  it('returns the state of the row, whether or not the step could claim the row', async () => {
+  it('returns the state of the row even if the claim failed', async () => {
     let acts = 0;
     const act = async () => void (acts += 1);
     expect([await step(undefined, act), acts, await step(true, act), acts]).to.deep.equal(['state', 0, 'state', 1]);
   });
 
-  it('returns the state of the row if the step lost its lease, and throws any other error', async () => {
+  it('returns the state of the row if the step lost its lease', async () => {
     const fault = new Error('fault');
     const failing = (error: Error) => async (): Promise<void> => {
       throw error;

@@ -1,4 +1,4 @@
-/** Tests the order in which a relay claims rows: the most urgent rows first, and one club after another. A claim skips locked rows. */
+/** Tests the order in which a relay claims rows. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { bulk } from '../../../entities/facts/values.ts';
@@ -26,7 +26,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact(2)).map(({ id }) => id)).to.have.members(ids.slice(2, 4));
   });
 
-  it('are claimed from one club after another, so that 1,000 facts of one club delay no other club', async () => {
+  it('are claimed from one club after another, even if a club has 1,000 facts', async () => {
     await recordMany(clubA, 1_000);
     const [late, later] = [await record(clubB), await record(clubC)];
     const claimed = await everyFact(4);
@@ -57,7 +57,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact()).map(({ id }) => id)).to.deep.equal([locked]);
   });
 
-  it('that are urgent leave permits for less urgent facts of another club, even in a long backlog', async () => {
+  it('that are urgent leave permits for less urgent facts of another club', async () => {
     await recordMany(clubA, 200);
     await recordMany(clubB, 10, bulk);
     const room: Room = { ...roomFor(32, 8), bulk: 24, bulkPerClub: 6 };
@@ -74,7 +74,7 @@ describe('facts (ENG-9)', () => {
     });
   });
 
-  it('are claimed up to the limit of the club, and facts in progress count against the limit', async () => {
+  it('are claimed up to the club’s limit, which includes facts in progress', async () => {
     for (const clubId of [clubA, clubB, clubC]) await recordMany(clubId, 10);
     const claimed = await everyFact(100, 5, { [clubB]: 5, [clubC]: 3 });
     expect(countsOf(claimed)).to.deep.equal({ [clubA]: 5, [clubC]: 2 });
@@ -88,7 +88,7 @@ describe('facts (ENG-9)', () => {
     for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.equal(10);
   });
 
-  it('are claimed from one club after another, even if no leased row shows which club was last', async () => {
+  it('are claimed from one club after another, even if no row is leased', async () => {
     const clubs = Array.from({ length: 6 }, newId);
     for (const clubId of clubs) await recordMany(clubId, 50);
     const claimed = [];
@@ -112,7 +112,7 @@ describe('facts (ENG-9)', () => {
         const claimed = await everyFact(8);
         remaining -= claimed.length;
         if (remaining <= 0) return;
-        // The claims of the other relays may have locked all remaining rows.
+        // The other relays may have locked all remaining rows.
         if (claimed.length === 0 && remaining > 3 * 8) idle.push(remaining);
       }
     };
@@ -133,7 +133,7 @@ describe('facts (ENG-9)', () => {
     }
   });
 
-  it('are claimed by urgency: bulk facts come last, even if another club has a backlog (ENG-15)', async () => {
+  it('are claimed by urgency, and bulk facts come last (ENG-15)', async () => {
     await recordMany(clubA, 20, 2);
     await recordMany(clubB, 20);
     await recordMany(clubA, 3, 0);
@@ -144,7 +144,7 @@ describe('facts (ENG-9)', () => {
     );
   });
 
-  it('of bulk work are claimed up to two limits: one for all bulk work, and one for each club', async () => {
+  it('of bulk work are claimed up to two limits: of all bulk work, and of each club', async () => {
     await recordMany(clubA, 20, 2);
     await recordMany(clubA, 1, 0);
     await recordMany(clubB, 20, 2);
@@ -158,7 +158,7 @@ describe('facts (ENG-9)', () => {
     expect(Object.keys(countsOf(await claim({ inHand })))).to.deep.equal([clubB]);
   });
 
-  it('are claimed from a long backlog without more row reads than from a short backlog', async () => {
+  it('are claimed from a long backlog without additional row reads', async () => {
     for (const count of [2_000, 20_000]) {
       await source().query(`TRUNCATE facts`);
       await recordMany(clubA, count);

@@ -1,4 +1,4 @@
-/** Tests the life of a fact and of a wake: a transaction writes it, a relay leases it, handles or postpones it, and removes it. */
+/** Tests the life of a fact and of a wake. */
 import { expect } from 'chai';
 import { newId, noClub } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -12,7 +12,7 @@ describe('facts (ENG-4)', () => {
   const { source, transaction, notifications, everyFact, record, endPauses, letLeasesRunOut, expectEnd } =
     useRelayQueue();
 
-  it('are written in the transaction of the change, which notifies the relay once after its commit', async () => {
+  it('are written in the transaction of the change', async () => {
     const [studentId, subjectId] = [newId(), newId()];
     const id = await transaction(async (tx) => {
       const written = await recordFact(tx, {
@@ -52,7 +52,7 @@ describe('facts (ENG-4)', () => {
     expect(notifications()).to.equal(0);
   });
 
-  it('that a relay claimed before it died are claimed again after the lease of 30 s has expired', async () => {
+  it('of a dead relay are claimed again after the lease of 30 s', async () => {
     const id = await record(clubA);
     await expectEnd('lease_until', 'facts', 30, async () => expect(await everyFact()).to.have.length(1));
     expect(await everyFact()).to.deep.equal([]);
@@ -67,7 +67,7 @@ describe('facts (ENG-4)', () => {
     expect(await source().query(`SELECT id FROM facts`)).to.deep.equal([{ id: otherId }]);
   });
 
-  it('are due again 5 s after a failure; each further failure doubles this wait, up to 10 minutes', async () => {
+  it('are due again after 5 s, and each failure doubles this wait up to 10 minutes', async () => {
     const id = await record(clubA);
     for (const [index, seconds] of [5, 10, 20, 40, 80, 160, 320, 600, 600].entries()) {
       expect(await everyFact(), `before failure ${index + 1}`).to.have.length(1);
@@ -78,13 +78,13 @@ describe('facts (ENG-4)', () => {
     expect(await source().query(`SELECT attempt_count AS count FROM facts`)).to.deep.equal([{ count: 9 }]);
   });
 
-  it('are postponed, and no error is thrown, after the maximum number of failures', async () => {
+  it('are postponed without an error after the maximum number of failures', async () => {
     const id = await record(clubA);
     await source().query(`UPDATE facts SET attempt_count = 32767`);
     await expectEnd('due_at', 'facts', 600, () => deferFact(source(), { clubId: clubA, id }, 'its own'));
   });
 
-  it('are due again after 5 s, however often they fail, while the engine is unavailable', async () => {
+  it('are due again after 5 s while the engine is unavailable', async () => {
     const id = await record(clubA);
     for (let failures = 1; failures <= 3; failures++)
       await expectEnd('due_at', 'facts', 5, () => deferFact(source(), { clubId: clubA, id }, 'away'));
@@ -127,7 +127,7 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(1);
   });
 
-  it('replace the number of an unsent wake of the same workflow, and add no second row', async () => {
+  it('add no second row to an unsent wake of the workflow', async () => {
     const [id, other] = [newId(), newId()];
     await wakeNow(wakeOf(id, clubA));
     const [first] = await rows();
@@ -138,7 +138,7 @@ describe('wakes (ENG-3)', () => {
     expect(Number(second?.seq)).to.be.greaterThan(Number(first?.seq));
   });
 
-  it('are not removed by a late relay that sent an earlier wake of the same workflow', async () => {
+  it('are not removed by a late relay that sent an earlier wake', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     const late = await claimOne();
@@ -149,7 +149,7 @@ describe('wakes (ENG-3)', () => {
     expect((await rows()).map(({ workflowId }) => workflowId)).to.deep.equal([`webhook-delivery/${id}`]);
   });
 
-  it('have the priority of their type or row, which a second request can only make more urgent', async () => {
+  it('have the priority of their type or row, and never become less urgent', async () => {
     const [mail, answer, other] = [newId(), newId(), newId()];
     const mailWake = { workflowType: 'transactionalMail', subjectId: mail, clubId: clubA, attributes: {} } as const;
     await wakeNow({ ...mailWake, priority: 2 }, wakeOf(other, clubA), {
@@ -169,13 +169,13 @@ describe('wakes (ENG-3)', () => {
     expect(await priorities()).to.deep.include({ [mail]: 0 });
   });
 
-  it('are not inserted and send no NOTIFY for an empty list', async () => {
+  it('send no NOTIFY for an empty list', async () => {
     await wakeNow();
     expect(await rows()).to.deep.equal([]);
     expect(notifications()).to.equal(0);
   });
 
-  it('without a club are claimed as if they all belonged to one club', async () => {
+  it('without a club are claimed like the wakes of one club', async () => {
     await wakeNow(wakeOf(newId(), null));
     expect((await someWakes(1))[0]?.clubId).to.equal(noClub);
   });
@@ -197,7 +197,7 @@ describe('wakes (ENG-3)', () => {
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('remain if they are requested again during the sending, and can then be claimed immediately', async () => {
+  it('remain if they are requested again during the sending', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     const claimed = await claimOne();

@@ -1,4 +1,4 @@
-/** Only relays of the current build may claim facts and wakes. While no build is current, all relays may claim them. */
+/** Only relays of the current build may claim facts and wakes. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { claimFacts } from '../../../platform/engine/facts.ts';
@@ -19,7 +19,6 @@ describe('claims of facts and wakes (ENG-19)', () => {
   beforeEach('remove the current build', () => source().query('TRUNCATE releases'));
 
   const promote = (build: typeof old) => transaction((tx) => makeCurrent(tx, build));
-  /** Inserts two facts and two wakes. Returns how many facts and how many wakes a relay of this build claims. */
   async function claimedBy(buildId: string | undefined): Promise<number[]> {
     await source().query('TRUNCATE facts, wakes');
     for (let count = 0; count < 2; count++) await record(club);
@@ -38,7 +37,7 @@ describe('claims of facts and wakes (ENG-19)', () => {
     ]);
   });
 
-  it('are allowed only to the current build, even if an old build becomes current again', async () => {
+  it('are allowed only to the current build', async () => {
     await promote(old);
     expect([await claimedBy('old'), await claimedBy('next')]).to.deep.equal([
       [2, 2],
@@ -56,18 +55,18 @@ describe('claims of facts and wakes (ENG-19)', () => {
     ]);
   });
 
-  it('return no row in a process from a checkout while a build is current', async () => {
+  it('are refused to a process from a checkout while a build is current', async () => {
     await promote(old);
     expect(await claimedBy(undefined)).to.deep.equal([0, 0]);
   });
 
-  it('begin without a delay, because a promotion of a build notifies all relays', async () => {
+  it('begin immediately after the promotion of a build', async () => {
     const before = notifications();
     await promote(old);
     expect(notifications()).to.equal(before + 1);
   });
 
-  it('are allowed to the build that is promoted last, if two builds are promoted concurrently', async () => {
+  it('are allowed to the later of two concurrently promoted builds', async () => {
     await promote(old);
     let second: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
@@ -93,7 +92,7 @@ describe('a build', () => {
   const later = new Date('2999-01-01');
   const promoted = async (since: Date) => [await isPromoted(db(), 'old', since), await isPromoted(db(), 'next', since)];
 
-  it('counts as promoted while it is current, and afterwards for processes that started before the change', async () => {
+  it('counts as promoted while it is current', async () => {
     expect(await promoted(before)).to.deep.equal([false, false]);
     await promote(old);
     expect([await promoted(before), await promoted(later)]).to.deep.equal([
@@ -109,7 +108,7 @@ describe('a build', () => {
     expect(await promoted(before)).to.deep.equal([false, true]);
   });
 
-  it('counts as promoted in a process from a checkout only while no build is current', async () => {
+  it('counts as promoted in a checkout only while no build is current', async () => {
     expect(await isPromoted(db(), undefined, before)).to.equal(true);
     await promote(old);
     expect(await isPromoted(db(), undefined, before)).to.equal(false);

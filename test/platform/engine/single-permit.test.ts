@@ -9,7 +9,7 @@ describe('the single permit of a process (ENG-21)', () => {
     return createSinglePermit({ clock: () => now, random: () => 0.5 });
   };
 
-  it('is held by only one piece of work at a time, and is free again when that work releases it', () => {
+  it('is held by only one piece of work at a time', () => {
     const permit = permitOf();
     const release = permit.tryAcquire('a');
     expect([permit.tryAcquire('a'), permit.tryAcquire('b')]).to.deep.equal([undefined, undefined]);
@@ -21,7 +21,7 @@ describe('the single permit of a process (ENG-21)', () => {
     expect(permit.tryAcquire('c')).to.equal(undefined);
   });
 
-  it('goes to a waiting club before it goes again to the club that just released it', () => {
+  it('goes to a waiting club before the club that just released it', () => {
     const permit = permitOf();
     const release = permit.tryAcquire('busy');
     permit.tryAcquire('busy');

@@ -24,7 +24,6 @@ const minute = 60 * second;
 const day = 86_400 * second;
 const url = 'https://93.184.216.34/hooks';
 
-/** Returns whether the sweeper has woken a workflow. @param workflowId the workflow's id */
 async function isWoken(workflowId: string): Promise<boolean> {
   const source = await testDatabase();
   const [row] = await source.query<unknown[]>(`SELECT 1 FROM wakes WHERE workflow_id = $1`, [workflowId]);
@@ -50,7 +49,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     overdue = await buildWebhookDelivery(await buildSubscription(url), ago(2 * minute + second));
   });
 
-  it('wakes a delivery that is overdue by two minutes, with its search attributes', async () => {
+  it('wakes a delivery that is overdue by two minutes', async () => {
     expect(await rescue()).to.equal(1);
     const source = await testDatabase();
     const [row] = await source.query<object[]>(
@@ -99,14 +98,14 @@ describe('rescue of overdue rows (ENG-5)', () => {
     expect(await rescue()).to.equal(1);
   });
 
-  it('leaves ended deliveries', async () => {
+  it('does not wake ended deliveries', async () => {
     for (const status of ['succeeded', 'failed', 'canceled']) {
       await alter('webhook_deliveries', overdue.id, { status });
       expect(await rescue(), status).to.equal(0);
     }
   });
 
-  it('does not wake parked deliveries, because the gate of their endpoint wakes them', async () => {
+  it('does not wake parked deliveries, because their gate wakes them', async () => {
     await alter('webhook_deliveries', overdue.id, { parked_at: ago(3 * minute) });
     expect(await rescue()).to.equal(0);
   });
@@ -133,7 +132,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     expect(await rescue(), 'already woken').to.equal(0);
   });
 
-  it('wakes an add-on with an unknown payment, but no add-on that is being charged or is settled', async () => {
+  it('wakes only an add-on with an unknown payment', async () => {
     const { id: clubId } = await buildClub();
     const due = { next_attempt_at: ago(2 * minute + second) };
     const unknownPayment = await buildAddOn(clubId, due);
@@ -147,7 +146,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     ]).to.deep.equal([['addOn'], [], []]);
   });
 
-  it('wakes a lost delivery although 500 older deliveries pause, and wakes the 500 after their pause', async () => {
+  it('wakes a lost delivery while 500 older deliveries pause', async () => {
     const source = await testDatabase();
     await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(3 * minute) });
     const subscription = await buildSubscription(url);
@@ -166,7 +165,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     ]);
   });
 
-  it('rescues other kinds of rows if one kind cannot be read, but does not record the round as complete', async () => {
+  it('rescues other kinds of rows if one kind cannot be read', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const addOn = await buildAddOn(clubId, { next_attempt_at: ago(2 * minute + second) });
@@ -182,7 +181,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     expect(await lastCompleteRound(db)).to.deep.equal(now);
   });
 
-  it('ends a query after 5 s, so that all queries of a round fit into one minute', async () => {
+  it('ends a query after 5 s', async () => {
     const { db } = await testDeps();
     const limits: unknown[] = [];
     const watched = watching(db, async (tx) =>
@@ -252,7 +251,7 @@ describe('the pause of a step after an internal fault (ENG-16)', () => {
     expect(await failTimes(6, newId(), { type: 'agentAnswer' })).to.deep.equal([1, 2, 4, 8, 10, 10]);
   });
 
-  it('does not grow for a transient conflict, which does not count as a fault', async () => {
+  it('does not grow for a transient conflict', async () => {
     const id = newId();
     const conflict = { error: new StaleRead() };
     expect([await fail(id, conflict), await fail(id, conflict)]).to.deep.equal([
@@ -309,7 +308,7 @@ describe('removal of expired rows', () => {
     return row?.count;
   };
 
-  /** Inserts a row into each table. All rows expire at this time. */
+  /** All rows expire at this time. */
   const expiring: Record<string, (at: Date) => Promise<unknown>> = {
     student_sessions: (at) =>
       source.query(`INSERT INTO student_sessions VALUES ($1, $2, $3, $3)`, [randomBytes(32), studentId, at]),

@@ -1,4 +1,4 @@
-/** Compares the rotation of claims (ENG-9) with a model, and counts row reads while thousands of clubs wait. */
+/** Compares the rotation of claims with a model (ENG-9). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { priorities, type Priority } from '../../../entities/facts/values.ts';
@@ -7,7 +7,7 @@ import { claimFacts, removeFacts } from '../../../platform/engine/facts.ts';
 import { turnFromAnywhere, unknownFront, type Turn } from '../../../platform/engine/turns.ts';
 import { countsOf, roomFor, useRelayQueue } from '../../toolkit/drive/relay-queue.ts';
 
-/** The nil UUID first, and then the other clubs in the order of their ids. */
+/** The nil UUID first, then the other ids in order. */
 const clubs: readonly Id[] = [noClub, ...Array.from({ length: 6 }, (_, index) => idOfTime(1_700_000_000_000 + index))];
 
 type Queue = Map<Id, number>[];
@@ -17,10 +17,7 @@ interface Row {
   priority: Priority;
 }
 
-/**
- * The model of a claim. Each step serves one row of the most urgent priority that has rows. The row belongs to the next club after the last
- * served club.
- */
+/** Each step serves the next club that has a row of the most urgent priority. */
 function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number> {
   const stepCounts: Record<string, number> = {};
   let remaining = limit;
@@ -39,16 +36,16 @@ function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number
   return stepCounts;
 }
 
-/** One club has three urgent rows, and eight streams have less urgent rows. A claim of three rows gets only the urgent rows. */
+/** A claim of three rows gets only the urgent rows of one club, and none of the eight less urgent rows. */
 const urgentRowsOfOneClub: [Row[], (Row[] | number)[]] = [
   [0, 0, 0].map((priority) => ({ club: clubs[1] ?? noClub, priority: priority as Priority })),
   [clubs.slice(2, 6).flatMap((club) => ([1, 2] as const).map((priority) => ({ club, priority }))), 3],
 ];
 
-describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
+describe('the rotation over the clubs (ENG-9, ENG-15)', () => {
   const { source, recordMany, rowsRead, letLeasesRunOut } = useRelayQueue();
 
-  it('continues where the last claim stopped, and serves the most urgent rows first, as in a model', async () => {
+  it('continues after the last claim, and serves the most urgent rows first (model)', async () => {
     const row = fc.record({ club: fc.constantFrom(...clubs), priority: fc.constantFrom<Priority>(...priorities) });
     const rows = fc.array(row, { maxLength: 40 });
     const command = fc.oneof(
@@ -80,7 +77,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
     );
   });
 
-  it('reaches every row in the end, even a row of a dead relay or of a slow transaction', async () => {
+  it('reaches even a row of a dead relay or of a slow transaction', async () => {
     const command = fc.oneof(
       {
         weight: 4,
@@ -91,7 +88,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
         }),
       },
       { weight: 2, arbitrary: fc.record({ club: fc.constantFrom(...clubs), count: fc.integer({ min: 1, max: 9 }) }) },
-      // These rows were written earlier, by a transaction that ends only now.
+      // A transaction wrote these rows earlier, and commits only now.
       { weight: 1, arbitrary: fc.record({ club: fc.constantFrom(...clubs), agoMs: fc.constantFrom(10, 900, 5_000) }) },
       { weight: 1, arbitrary: fc.constant('a relay dies' as const) },
     );
@@ -128,7 +125,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
     );
   });
 
-  it('serves each of 100 clubs once in claims of eight rows, even clubs that join during the round', async () => {
+  it('serves each of 100 clubs once, even clubs that join during the round', async () => {
     const many = Array.from({ length: 100 }, (_, index) => idOfTime(1_700_000_000_000 + index));
     for (const club of many.slice(0, 96)) await recordMany(club, 5);
     const turn: Turn = new Map();
@@ -148,7 +145,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
     expect(new Set(begins).size).to.equal(20);
   });
 
-  it('skips clubs whose rows are postponed or in progress, however many they are', async () => {
+  it('skips clubs with only postponed rows or rows in progress', async () => {
     await source().query(
       `INSERT INTO facts (id, club_id, type, student_id, occurred_at, due_at)
        SELECT gen_random_uuid(), gen_random_uuid(), 'student.created', gen_random_uuid(), now(), now() + interval '1 h'

@@ -34,7 +34,7 @@ describe('the table of workflow types', () => {
     expect(rows.map(({ key }) => key)).to.include('id');
   });
 
-  it('derives the workflow id from the key column, and the search attributes from the row', () => {
+  it('derives the workflow id and the search attributes from the row', () => {
     const run = runOf('agentAnswer', { questionId: 'q', clubId: 'c', agentId: 'a' });
     expect(run).to.deep.equal({
       workflowType: 'agentAnswer',

@@ -1,6 +1,4 @@
-/**
- * Tests the limits of child programs, and that no process remains. The tests read /proc, so they run only on Linux.
- */
+/** Tests the limits of child programs. Only on Linux, because the tests read /proc. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';
@@ -9,7 +7,7 @@ import { expect } from 'chai';
 import { runBounded, type ProgramBounds } from '../../../platform/infra/programs/bounded-program.ts';
 import { until } from '../../toolkit/drive/until.ts';
 
-describe('platform/infra/bounded-program', function () {
+describe('a child program with limits', function () {
   this.timeout(30_000);
   const bounds: ProgramBounds = { timeMs: 15_000, memoryMb: 1_024, fileBytes: 10_000_000 };
   let directory: string;
@@ -27,16 +25,16 @@ describe('platform/infra/bounded-program', function () {
       signal,
       cwd: directory,
     });
-  /** A program with a child that sleeps in the background. The arguments of both name the directory. */
+  /** The arguments of the program and its child name the directory. */
   const withChild = (rest: string) => `sh -c 'while :; do sleep 1; done' "$0" & echo begun > begun; ${rest}`;
-  /** @returns the number of processes that name the directory in their arguments */
+  /** Processes that name the directory in their arguments. */
   const living = async () => {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
     return lines.filter((line) => line.split('\0').includes(directory)).length;
   };
 
-  it('reports “done” if the program exits with 0, and “failed” otherwise', async () => {
+  it('ends as “done” if it exits with 0, and otherwise as “failed”', async () => {
     expect([await sh('exit 0'), await sh('exit 3'), await sh('kill -9 $$')]).to.deep.equal([
       'done',
       'failed',
@@ -44,19 +42,19 @@ describe('platform/infra/bounded-program', function () {
     ]);
   });
 
-  it('ends the children that the program leaves behind', async () => {
+  it('is ended together with its children', async () => {
     expect(await sh(withChild('exit 0'))).to.equal('done');
     expect(await living()).to.equal(0);
   });
 
-  it('ends the program and its children at the time limit', async () => {
+  it('is ended with its children at the time limit', async () => {
     const began = performance.now();
     expect(await sh(withChild('while :; do sleep 1; done'), { timeMs: 500 })).to.equal('failed');
     expect(await living()).to.equal(0);
     expect(performance.now() - began).to.be.below(5_000);
   });
 
-  it('ends the program and its children when the abort signal of the work fires', async () => {
+  it('is ended with its children when the abort signal fires', async () => {
     const stop = new AbortController();
     const running = sh(withChild('while :; do sleep 1; done'), {}, stop.signal);
     await until('its begin', { timeoutMs: 5_000 }, async () => (await readdir(directory)).includes('begun'));
@@ -65,7 +63,7 @@ describe('platform/infra/bounded-program', function () {
     expect(await living()).to.equal(0);
   });
 
-  it('ends the program and its children when this process is killed', async () => {
+  it('is ended with its children when this process is killed', async () => {
     const runner = `
       const { runBounded } = await import(${JSON.stringify(new URL('../../../platform/infra/programs/bounded-program.ts', import.meta.url).href)});
       await runBounded('/bin/sh', ['-c', ${JSON.stringify(withChild('while :; do sleep 1; done'))}, ${JSON.stringify(directory)}], {
@@ -77,13 +75,13 @@ describe('platform/infra/bounded-program', function () {
     await until('the end of all these processes', { timeoutMs: 10_000 }, async () => (await living()) === 0);
   });
 
-  it('ends a child in another process session when the child has used its CPU time', async () => {
+  it('is limited in CPU time even in another process session', async () => {
     expect(await sh(`setsid sh -c 'while :; do :; done' "$0" & sleep 0.3`, { cpuSeconds: 1 })).to.equal('done');
     expect(await living()).to.equal(1);
     await until('its end', { timeoutMs: 15_000 }, async () => (await living()) === 0);
   });
 
-  it('fails at the memory limit, even if a child of the program exceeds the limit', async () => {
+  it('fails if it or its child exceeds the memory limit', async () => {
     const hoard = path.join(directory, 'hoard.mjs');
     await writeFile(hoard, 'const kept = []; for (;;) kept.push(Buffer.alloc(10_000_000, 1));');
     const began = performance.now();
@@ -100,11 +98,11 @@ describe('platform/infra/bounded-program', function () {
     expect(performance.now() - began).to.be.below(bounds.timeMs - 1_000);
   });
 
-  it('discards endless output of a program', async () => {
+  it('may write endless output, which is discarded', async () => {
     expect(await sh('head -c 300000000 /dev/zero; head -c 300000000 /dev/zero >&2')).to.equal('done');
   });
 
-  it('passes no environment variable of this process to the program', async () => {
+  it('gets no environment variable of this process', async () => {
     await sh('env > env');
     const names = (await readFile(path.join(directory, 'env'), 'utf8')).split('\n').map((line) => line.split('=')[0]);
     expect(names.filter((name) => !['PATH', 'PWD', '_', 'SHLVL', 'OLDPWD', ''].includes(name ?? ''))).to.deep.equal([]);

@@ -5,7 +5,7 @@ import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts
 
 const moduleUrl = (name: string) => new URL(`../../../platform/infra/threads/${name}`, import.meta.url).href;
 
-/** @param does The body of a function, as text. The text can use `data`, `tell` and `ask`, and returns the result of the work. */
+/** The text of a function that can use `data`, `tell` and `ask`. */
 const moduleThat = (does: string) =>
   new URL(
     `data:text/javascript,${encodeURIComponent(
@@ -21,7 +21,7 @@ describe('a worker thread with limits', function () {
   const { signal } = new AbortController();
   const run = (does: string, workMs: number) => threadsThat(does, { workMs, uses: 1 }).run({ data: undefined, signal });
 
-  /** The time limit is as long as a test may last, so that threads get their CPU time even on a busy machine. */
+  /** The limit is as long as a test may last, because threads get little CPU time on a busy machine. */
   function threadsThat(does: string, { workMs = 5_000, uses = 100 } = {}) {
     return createThreads(moduleThat(does), { workMs, clockMs: 15_000, maxHeapMb: 64, maxBuffersMb: 64 }, { uses });
   }
@@ -35,7 +35,7 @@ describe('a worker thread with limits', function () {
     expect(await run(spinFor(60_000), 300)).to.equal('took_too_long');
   });
 
-  it('fails with a retryable error if it did not get its CPU time within four times its limit', async () => {
+  it('fails with a retryable error if it got too little CPU time', async () => {
     const idle = 'await new Promise(() => setInterval(() => {}, 1_000));';
     const bounds = { workMs: 400, maxHeapMb: 64, maxBuffersMb: 64 };
     const threads = createThreads(moduleThat(idle), bounds, { uses: 1 });
@@ -43,8 +43,8 @@ describe('a worker thread with limits', function () {
     expect(outcome).to.match(/^The thread has had \d+ ms of CPU in 1600 ms$/);
   });
 
-  describe('that is reused for further work', () => {
-    /** Runs the work that the data describe, and returns the number of the thread. */
+  describe('with several pieces of work', () => {
+    /** The work returns the number of the thread. */
     const obedient = `
       if (data === 'spin') ${spinFor(200)}
       if (data === 'spin on') ${spinFor(60_000)}
@@ -61,14 +61,14 @@ describe('a worker thread with limits', function () {
       return ended.thread;
     };
 
-    it('does one piece of work after another, and is replaced after the configured number', async () => {
+    it('is replaced after the configured number of pieces', async () => {
       const threads = threadsThat(obedient, { uses: 3 });
       const first = await threadOf(threads);
       expect([await threadOf(threads), await threadOf(threads)]).to.deep.equal([first, first]);
       expect(await threadOf(threads)).to.be.above(first);
     });
 
-    it('does one piece of work at a time, and simultaneous work gets a second thread', async () => {
+    it('does one piece of work at a time', async () => {
       const threads = threadsThat(obedient);
       const both = await Promise.all([threadOf(threads), threadOf(threads)]);
       expect(new Set(both).size).to.equal(2);
@@ -88,7 +88,7 @@ describe('a worker thread with limits', function () {
       expect(await threads.run({ data: 'tell', signal })).to.include({ size: 0 });
     });
 
-    it('is replaced after an error, an exceeded limit, an abort, or a question that is still open', async () => {
+    it('is replaced after an error, an exceeded limit or an abort', async () => {
       const stopped = new AbortController();
       const never = () => new Promise<never>(() => stopped.abort(new Error('stopped')));
       const outcomes: readonly [data: string, outcome: string, work?: object][] = [

@@ -1,4 +1,4 @@
-/** Tests the check of ffmpeg, which names each problem and its remedy (DEC-162). */
+/** Tests the check of ffmpeg (DEC-162). */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { ffmpegAt } from '../../../platform/infra/video/ffmpeg.ts';
 const ending =
   'videos stay as they were uploaded; install ffmpeg with libx264 and AAC (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one.';
 
-describe('platform/infra/video/ffmpeg-look', function () {
+describe('the check of ffmpeg', function () {
   this.timeout(60_000);
   const { PATH = '' } = process.env;
   let real: string;
@@ -27,7 +27,6 @@ describe('platform/infra/video/ffmpeg-look', function () {
     await rm(directory, { recursive: true });
   });
 
-  /** A script that runs `before` and then the real ffmpeg. */
   async function wrapped(before: string, folder = '.'): Promise<string> {
     const file = path.join(directory, folder, 'ffmpeg');
     await mkdir(path.dirname(file), { recursive: true });
@@ -35,7 +34,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     await chmod(file, 0o755);
     return file;
   }
-  /** An ffmpeg that does not list the encoders and filters with these names. */
+  /** This ffmpeg does not list the encoders and filters with these names. */
   const lacking = (names: string) =>
     wrapped(`case "$*" in *-encoders|*-filters) ${real} "$@" | grep -vE ' (${names}) '; exit;; esac`);
   async function findingOf(executable: string): Promise<FfmpegFinding> {
@@ -51,7 +50,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     expect(version).to.match(/^\S+$/);
   });
 
-  it('reports a missing ffmpeg: no file, no program of this name, or a broken link', async () => {
+  it('reports a missing ffmpeg', async () => {
     process.env['PATH'] = directory;
     const none = async (executable: string) => (await findingOf(executable)).mistakes;
     expect(await none('/there/is/none')).to.deep.equal([`There is no ffmpeg at /there/is/none: ${ending}`]);
@@ -84,7 +83,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     expect(plain.mistakes).to.deep.equal([`${without} (ffmpeg ${version}) lacks the filter lut3d: ${ending}`]);
   });
 
-  it('reports an ffmpeg that prints its version but encodes nothing within the limits', async () => {
+  it('reports an ffmpeg that encodes nothing within the limits', async () => {
     const bounded = await wrapped('case "$*" in *libx264*) [ "$(ulimit -d)" = 2097152 ] && exit 127;; esac');
     const { version = '', mistakes } = await findingOf(bounded);
     expect(mistakes).to.deep.equal([
@@ -92,7 +91,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     ]);
   });
 
-  it('skips a broken ffmpeg on the PATH, notes the reason, and uses the next ffmpeg that works', async () => {
+  it('skips a broken ffmpeg on the PATH, and uses the next one', async () => {
     const wrong = await wrapped('exit 1', 'first');
     const right = await wrapped('', 'second');
     process.env['PATH'] = [path.dirname(wrong), path.dirname(right), '/usr/bin', '/bin'].join(':');
@@ -107,7 +106,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     expect(await ffmpeg.run(['-f', 'lavfi', '-i', 'sine=d=1', '-f', 'null', '-'], { bounds, signal })).to.equal('done');
   });
 
-  it('checks a working ffmpeg again only if its file changes or it fails, and reports each new state once', async () => {
+  it('checks a working ffmpeg again only if its file changes or it fails', async () => {
     const reports: (readonly string[])[] = [];
     const callLog = path.join(directory, 'asked');
     const file = await wrapped(`echo "$*" >> ${callLog}`);

@@ -1,4 +1,4 @@
-/** Tests ffmpeg as a child process: its limits work, and ffmpeg ends when this process ends. */
+/** Tests the limits of ffmpeg as a child process. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -11,7 +11,7 @@ import { locate } from '../../../dev/components.ts';
 import { ffmpegAt, runFfmpeg, type FfmpegBounds } from '../../../platform/infra/video/ffmpeg.ts';
 import { until } from '../../toolkit/drive/until.ts';
 
-describe('platform/infra/video/ffmpeg', function () {
+describe('ffmpeg as a child process', function () {
   this.timeout(20_000);
   const bounds: FfmpegBounds = { timeMs: 15_000, memoryMb: 2_048, fileBytes: 10_000_000 };
   const { signal } = new AbortController();
@@ -38,7 +38,7 @@ describe('platform/infra/video/ffmpeg', function () {
     expect(progress.at(-1)).to.equal(1_000);
   });
 
-  it('reports that ffmpeg is missing, and notices a later installation', async () => {
+  it('is reported as missing until it is installed', async () => {
     for (const none of ['/there/is/none', 'no-such-ffmpeg', directory])
       expect(await runFfmpeg(none, short, { bounds, signal }), none).to.equal('absent');
     const absent = ffmpegAt('/there/is/none');
@@ -47,7 +47,7 @@ describe('platform/infra/video/ffmpeg', function () {
     expect([await present.look(), present.isThere]).to.deep.equal([true, true]);
   });
 
-  it('fails if ffmpeg exceeds its limit of time, memory or file size', async () => {
+  it('fails if it exceeds its limit of time, memory or file size', async () => {
     const failed = (changed: Partial<FfmpegBounds>) =>
       runFfmpeg(program, [...endless, '-movflags', 'frag_keyframe', '-y', file], {
         bounds: { ...bounds, ...changed },
@@ -83,7 +83,7 @@ describe('platform/infra/video/ffmpeg', function () {
     expect((await stat(file)).size).to.be.at.most(51_200);
   });
 
-  it('limits the memory that ffmpeg writes, but not the address space that ffmpeg reserves (only on Linux)', async function () {
+  it('is limited in memory, but not in address space (only on Linux)', async function () {
     if (platform() !== 'linux') this.skip();
     // Node reserves many gigabytes of address space at its start.
     const hoard = `
@@ -95,7 +95,7 @@ describe('platform/infra/video/ffmpeg', function () {
     expect(Number(await readFile(file, 'utf8'))).to.be.within(10, 73);
   });
 
-  it('ends ffmpeg when the abort signal fires', async () => {
+  it('ends when the abort signal fires', async () => {
     const stop = new AbortController();
     const onProgress = () => stop.abort(new Error('stopped'));
     const error = await runFfmpeg(program, [...endless, file], { bounds, signal: stop.signal, onProgress }).catch(
@@ -104,7 +104,7 @@ describe('platform/infra/video/ffmpeg', function () {
     expect(error).to.have.property('message', 'stopped');
   });
 
-  it('ends ffmpeg when this process is killed (only on Linux, because the test reads /proc)', async function () {
+  it('ends when this process is killed (only on Linux)', async function () {
     if (platform() !== 'linux') this.skip();
     const runner = `
       const { runFfmpeg } = await import(${JSON.stringify(new URL('../../../platform/infra/video/ffmpeg.ts', import.meta.url).href)});
@@ -118,7 +118,7 @@ describe('platform/infra/video/ffmpeg', function () {
     await until('the end of ffmpeg and of its shell', { timeoutMs: 10_000 }, async () => (await ofFile(file)) === 0);
   });
 
-  it('gives ffmpeg no environment variable of this process, and no access to other files or the network', async () => {
+  it('gets no environment variable, no other file and no network', async () => {
     let calls = 0;
     const server = createServer((_, response) => {
       calls += 1;
@@ -156,7 +156,7 @@ describe('platform/infra/video/ffmpeg', function () {
   });
 });
 
-/** @returns the number of processes that work on a file: the shell and ffmpeg */
+/** The shell and ffmpeg. */
 async function ofFile(file: string): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));

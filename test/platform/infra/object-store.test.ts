@@ -1,4 +1,4 @@
-/** Tests the object store: it removes and copies files, joins their parts, sets CORS origins, and signs addresses. */
+/** Tests the object store. */
 import {
   CreateBucketCommand,
   GetBucketCorsCommand,
@@ -55,7 +55,7 @@ describe('the removal of a file', function () {
     return [...Versions, ...DeleteMarkers].map(({ Key }) => Key);
   };
 
-  it('removes each version and delete marker of the file, but no file whose key only begins with its key', async () => {
+  it('removes each version and delete marker of only this file', async () => {
     for (const text of ['one', 'two', 'three']) await putText('media/a', text);
     await putText('media/ab', 'another');
     expect(await versions()).to.deep.equal(['media/a', 'media/a', 'media/a', 'media/ab']);
@@ -82,7 +82,7 @@ describe('the removal of a file', function () {
   });
 
   describe('while another process removes the file', () => {
-    /** A store that answers the first deletions with these errors, and succeeds afterwards. */
+    /** Answers the first deletions with these errors, and then succeeds. */
     const storeThatAnswers = async (codes: readonly string[]) => {
       const remainingCodes = [...codes];
       const server = createServer((request, response) => {
@@ -130,7 +130,7 @@ describe('joining the parts of a file (MED-26)', () => {
   let server: Server;
   let endpoint: string;
 
-  /** A store that copies the parts. Copying takes three times as long as the timeout of other requests. */
+  /** Copying the parts takes three times as long as the timeout of other requests. */
   before(async () => {
     server = createServer((request, response) => {
       const { searchParams } = new URL(request.url ?? '/', 'http://store');
@@ -151,7 +151,7 @@ describe('joining the parts of a file (MED-26)', () => {
     server.closeAllConnections();
   });
 
-  it('has a longer timeout than other requests, because the store may copy all parts', async () => {
+  it('has a longer timeout than other requests', async () => {
     const client = new S3Client({
       endpoint,
       region: 'us-east-1',
@@ -164,7 +164,7 @@ describe('joining the parts of a file (MED-26)', () => {
     client.destroy();
   });
 
-  it('has the longer timeout also for files that the service uploads, such as the MP4 of a long video', async () => {
+  it('has the longer timeout also for files that the service uploads', async () => {
     await testStack();
     const store = createObjectStore({ ...readConfig().storage, endpoint }, { answeredWithinMs: 300 });
     await store.put('media/a.1-mp4-1', 'video/mp4', Readable.from([Buffer.alloc(6 * 1_024 * 1_024)]));
@@ -190,7 +190,7 @@ describe('copying a file inside the store', function () {
     return key;
   };
 
-  it('copies even a file of several parts to the bucket of the new key, and sets the given headers', async () => {
+  it('copies even a file of several parts, and sets the given headers', async () => {
     for (const size of [10, 2 * parts + 3]) {
       const bytes = Buffer.alloc(size, 'knot');
       const [from, to] = [await putFile(`${size}`, bytes), `public/${prefix}/${size}`];
@@ -212,7 +212,7 @@ describe('copying a file inside the store', function () {
     }
   });
 
-  it('returns false for a missing file, and leaves nothing readable after a failed copy', async () => {
+  it('returns false for a missing file', async () => {
     const headers = { contentType: 'text/plain' };
     const to = `public/${prefix}/broken`;
     expect(await store.copy(`media/${prefix}/unknown`, to, headers, go())).to.equal(false);
@@ -234,7 +234,6 @@ describe('CORS origins that may upload to a bucket (MED-12)', function () {
   });
   after(() => s3.destroy());
 
-  /** A separate bucket. @param rules the rules that the bucket's owner has set before */
   async function bucketWith(rules: CORSRule[] = []) {
     const Bucket = `cors-${newId()}`;
     await s3.send(new CreateBucketCommand({ Bucket }));
@@ -255,7 +254,7 @@ describe('CORS origins that may upload to a bucket (MED-12)', function () {
     };
   }
 
-  it('are the origins of the latest call together with the origins of the owner’s rules', async () => {
+  it('are the origins of the latest call and of the owner’s rules', async () => {
     const other = { AllowedOrigins: ['https://backup.example.com'], AllowedMethods: ['GET'] };
     const bucket = await bucketWith([other]);
     expect(await bucket.maySend(dashboard)).to.equal(false);
@@ -277,7 +276,7 @@ describe('CORS origins that may upload to a bucket (MED-12)', function () {
     bucket.close();
   });
 
-  it('are set as soon as the store answers, and the service logs a warning if the store refuses', async () => {
+  it('are set as soon as the store answers', async () => {
     const warnings: string[] = [];
     const log = {
       info: (words: unknown) => warnings.push(`info ${String(words)}`),
@@ -320,7 +319,7 @@ describe('the signed address of a file (MED-6)', function () {
   });
   after(() => store.close());
 
-  it('equals the address of getSignedUrl byte for byte, for any characters in key and name', async () => {
+  it('equals the address of getSignedUrl for any characters', async () => {
     const { storage } = readConfig();
     const stores = [storage.endpoint, 'https://s3.eu-west-1.amazonaws.com', 'https://files.example:8443/s3/'];
     await eachCase(stores, async (endpoint) => {
@@ -347,7 +346,7 @@ describe('the signed address of a file (MED-6)', function () {
     });
   });
 
-  it('returns the file with the given or the stored headers, and works no more if the address is changed', async () => {
+  it('returns the file only if the address is unchanged', async () => {
     await eachCase(names, async (name) => {
       const key = `media/${newId()}/${name.replaceAll(/[/\\]/g, '')}`;
       await store.put(key, 'text/x-knot', Readable.from([Buffer.from(name)]));
@@ -368,7 +367,7 @@ describe('the signed address of a file (MED-6)', function () {
     });
   });
 
-  it('stays the same for 5 minutes and is valid for 20, so that each caller can use it for 15 minutes', async () => {
+  it('stays equal for 5 minutes and valid for 20 minutes', async () => {
     const [key, answer] = ['media/knot', { disposition: 'inline', contentType: 'text/plain' }];
     const began = Date.now();
     const at = (time: number, work: () => Promise<string>) => withClockStopped(work, began + time);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect } from 'chai';
 import { ocrProgramAt } from '../../../platform/infra/programs/ocr-program.ts';
 
-describe('platform/infra/ocr-program', function () {
+describe('the OCR program', function () {
   this.timeout(30_000);
   let directory: string;
   let file: string;
@@ -28,7 +28,7 @@ describe('platform/infra/ocr-program', function () {
   const options = () => ({ directory, timeMs: 10_000, signal: new AbortController().signal });
   const copy = 'cp "$1" "$2"';
 
-  it('gets each argument with replaced placeholders, and as one argument, because no shell is used', async () => {
+  it('gets each argument with replaced placeholders', async () => {
     const { run, takesPages } = await program(
       'for word in "$@"; do echo "$word"; done > words',
       '-l {languages} --pages={pages} {input} {output} $HOME;',
@@ -45,7 +45,7 @@ describe('platform/infra/ocr-program', function () {
     ]);
   });
 
-  it('runs in the directory of its task, with only the PATH of our environment', async () => {
+  it('gets only the PATH of our environment', async () => {
     const { run } = await program('env > env; pwd >> env');
     await run(runArguments(), options());
     const lines = (await readFile(path.join(directory, 'env'), 'utf8')).trim().split('\n');
@@ -54,7 +54,7 @@ describe('platform/infra/ocr-program', function () {
     expect(own).to.have.members(expected);
   });
 
-  it('reports a program that does not exist', async () => {
+  it('is reported if it does not exist', async () => {
     const none = ocrProgramAt(['/there/is/none', '{input}', '{output}'], directory);
     expect([none.takesPages, await none.run(runArguments(), options())]).to.deep.equal([false, 'absent']);
     expect(await none.flawFor('eng')).to.equal(
@@ -62,18 +62,18 @@ describe('platform/infra/ocr-program', function () {
     );
   });
 
-  it('accepts a program that writes a PDF of the test page, and leaves no files', async () => {
+  it('is accepted if it writes a PDF of the test page', async () => {
     expect(await (await program(copy)).flawFor('eng')).to.equal(undefined);
     expect(await readdir(directory)).to.deep.equal(['ocr']);
   });
 
-  it('reports a program that fails, and a program that writes no PDF', async () => {
+  it('is reported if it fails or writes no PDF', async () => {
     const flaw = `${file} reads no trial page in eng within its bounds (1536 MB of memory, 60 s): is it complete, and are these languages installed?`;
     for (const words of ['exit 3', 'exit 0', 'echo words > "$2"'])
       expect(await (await program(words)).flawFor('eng'), words).to.equal(flaw);
   });
 
-  it('checks the program once per set of languages, and again if the program fails or its file changes', async () => {
+  it('is checked again only if it fails or its file changes', async () => {
     const trials = async () => (await readFile(path.join(directory, 'trials'), 'utf8')).trim().split('\n');
     const noting = `echo "$3" >> ${path.join(directory, 'trials')}; [ "$3" = ara ] && exit 3; ${copy}`;
     const looked = await program(noting);

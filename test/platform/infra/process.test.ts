@@ -11,9 +11,7 @@ import { throwMistakes } from '../../../platform/infra/process.ts';
 const module = (file: string) => JSON.stringify(pathToFileURL(path.join(projectDirectory, file)).href);
 
 /**
- * @param call The text of a module that uses process.ts and can write to stdout. @param signals The test sends each signal when this output
- * has
- *   appeared.
+ * `call` is a module that uses process.ts. The test sends each signal after this output.
  */
 async function end(call: string, signals: Readonly<Record<string, NodeJS.Signals>> = {}) {
   const program = `
@@ -35,7 +33,7 @@ async function end(call: string, signals: Readonly<Record<string, NodeJS.Signals
 }
 
 describe('a process that serves', () => {
-  it('stops at a first signal and exits with 0, but exits immediately with 1 at a second signal', async () => {
+  it('exits with 0 at the first signal, and immediately with 1 at the second', async () => {
     const serving = `runProcess(async () => { setTimeout(() => say('up'), 50); setInterval(() => {}, 1_000);
       return { stop: async () => { say(', stops'); await STOPPED; } }; })`;
     const [stopped, forced] = await Promise.all([
@@ -46,7 +44,7 @@ describe('a process that serves', () => {
     expect(forced).to.deep.equal({ code: 1, signal: null, stdout: 'up, stops', stderr: '' });
   });
 
-  it('exits at a signal during its start with 128 plus the signal’s number, like a shell', async () => {
+  it('exits at a signal during its start with 128 plus the signal’s number', async () => {
     const starting = `runProcess(() => { say('starts'); return forever(); })`;
     const [terminated, interrupted] = await Promise.all([
       end(starting, { starts: 'SIGTERM' }),
@@ -61,7 +59,7 @@ describe('the checks at the start of a process', () => {
   const thrownBy = (...checks: Promise<string[]>[]) => throwMistakes(checks).catch((error: unknown) => error);
   const broken = new Error('a check is broken');
 
-  it('report all mistakes together, and report a broken check only if there are no mistakes', async () => {
+  it('report all mistakes together', async () => {
     const mistakes = await thrownBy(Promise.resolve(['one']), Promise.reject(broken), Promise.resolve(['two']));
     expect(mistakes).to.be.instanceOf(StartProblems).and.have.deep.property('problems', ['one', 'two']);
     expect(await thrownBy(Promise.resolve([]), Promise.reject(broken))).to.equal(broken);
@@ -89,7 +87,7 @@ describe('the log of a process', () => {
 });
 
 describe('a command-line program', () => {
-  it('exits with the code that its work returns, with 1 after an error, or with the code of a signal', async () => {
+  it('exits with the code of its work, of a signal, or with 1 after an error', async () => {
     const [returned, thrown, ended] = await Promise.all([
       end(`runOnce('It failed', async () => 3)`),
       end(`runOnce('It failed', async () => { throw new StartProblem('do this'); })`),

@@ -1,11 +1,11 @@
-/** Tests how the service finds programs of the machine on the PATH, and how it reads their answers. */
+/** Tests how the service finds and runs programs of the machine. */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import { askProgram, firstWords, lookUp } from '../../../platform/infra/programs/programs.ts';
 
-describe('platform/infra/programs', function () {
+describe('programs of the machine', function () {
   this.timeout(20_000);
   let directory: string;
   beforeEach(async () => {
@@ -26,7 +26,7 @@ describe('platform/infra/programs', function () {
       ({ message }: Error) => message,
     );
 
-  it('finds all executable files with a name in the order of the PATH, and reports files that cannot run', async () => {
+  it('are found in the order of the PATH', async () => {
     const [second, last] = [await script('b/thing', '#!/bin/sh\n'), await script('e/thing', '#!/bin/sh\n')];
     await mkdir(at('a'));
     await symlink(at('gone'), at('a', 'thing'));
@@ -45,18 +45,18 @@ describe('platform/infra/programs', function () {
     expect(await lookUp('other', directories.join(':'))).to.deep.equal({ files: [], unusable: [] });
   });
 
-  it('reports a file that may not be executed', async () => {
+  it('are reported if they may not be executed', async () => {
     const file = await script('thing', 'text', 0o644);
     expect(await lookUp(file, '')).to.deep.equal({ files: [], unusable: [`${file} may not be executed by this user`] });
   });
 
-  it('returns the output of a program on stdout and stderr', async () => {
+  it('return their output on stdout and stderr', async () => {
     const file = await script('thing', '#!/bin/sh\necho "error $1" >&2; echo "out $1"\n');
     expect(await askProgram(file, ['--version'])).to.equal('out --version\nerror --version\n');
     expect([firstWords('\n  thing 1.2  \nmore'), firstWords(' \n')]).to.deep.equal(['"thing 1.2"', 'nothing']);
   });
 
-  it('reports how a program failed, with the last lines of its output', async () => {
+  it('report their failure with the last lines of their output', async () => {
     const loader = await script(
       'loader',
       '#!/bin/sh\necho one >&2; echo "libx264.so.164: cannot open" >&2; exit 127\n',
@@ -72,27 +72,27 @@ describe('platform/infra/programs', function () {
     expect(await refusal(await script('other', '#!/none/such\n'))).to.equal(
       'is not installed, or its interpreter is not',
     );
-    // If a program is built for a different processor, the shell tries to read the program as a script.
+    // The shell reads a program for another processor as a script.
     expect(await refusal(await script('broken', '\x7fELF\x02\x01nonsense'))).to.match(
       /^ends with exit code 127: [ -~]*\?ELF\?nonsense: not found$/,
     );
   });
 
-  it('ends a program that hangs and its children, even if they ignore the first signal', async () => {
+  it('are ended with their children if they hang, even if they ignore a signal', async () => {
     const file = await script('thing', '#!/bin/sh\ntrap "" TERM\nsleep 600\nsleep 600\n');
     const beganAt = Date.now();
     expect(await refusal(file, { timeoutMs: 300 })).to.equal('does not answer --version within 0.3 s');
     expect(Date.now() - beganAt).to.be.below(5_000);
   });
 
-  it('does not wait for processes that a program leaves in the background', async () => {
+  it('may leave processes in the background', async () => {
     const file = await script('thing', '#!/bin/sh\nsleep 600 &\nsetsid sleep 5 &\necho fine\n');
     const beganAt = Date.now();
     expect(await refusal(file)).to.equal('said fine\n');
     expect(Date.now() - beganAt).to.be.below(4_000);
   });
 
-  it('ends a program that prints too much', async () => {
+  it('are ended if they print too much', async () => {
     expect(await refusal(await script('thing', '#!/bin/sh\nyes\n'))).to.equal('says more than 4 MB to --version');
   });
 });

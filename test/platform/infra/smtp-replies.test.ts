@@ -4,7 +4,7 @@ import { withoutAddresses } from '../../../platform/infra/smtp/smtp-hand-over.ts
 import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 
 describe('removing addresses from the reply of a mail server', () => {
-  it('removes the same addresses that a regular expression finds', () => {
+  it('removes the addresses that a regular expression finds', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('a', '@', ' ', '\n', '<', '.'), maxLength: 10 }), (reply) => {
         const asPattern = reply.replaceAll(/\S+@\S+/g, '<address>').replaceAll(/\s+/g, ' ');

@@ -8,10 +8,10 @@ import { withTimersStopped } from '../../toolkit/fakes/timers.ts';
 
 const second = 1_000;
 
-/** The real `setTimeout`, which works even if a test replaces the timers. */
+/** Works even if a test replaces the timers. */
 const setTimeoutForReal = setTimeout;
 
-/** An SMTP server that neither accepts nor refuses a message: it answers the message with a reply that never ends. */
+/** This server answers a message with a reply that never ends. */
 async function startTalkativeServer(): Promise<{
   port: number;
   /** Resolves when this number of messages has arrived completely. */
@@ -85,7 +85,7 @@ describe('sending over SMTP', () => {
     }
   });
 
-  it('releases the connections of messages that timed out, so that the next messages are sent', async () => {
+  it('releases the connections of messages that timed out', async () => {
     const server = await startTalkativeServer();
     const smtp = createSmtpSender({
       smtpUrl: new Secret(`smtp://127.0.0.1:${server.port}`),

@@ -147,7 +147,7 @@ describe('a secret in a file', () => {
     expect(read.master.reveal()).to.deep.equal(Buffer.from([1, 2]));
   });
 
-  it('loses only one newline at its end, and no blank', async () => {
+  it('keeps a second newline and blanks at its end', async () => {
     await eachCase(['abcd\n\n', 'abcd ', ' abcd', 'ab\ncd'], (content) =>
       expect(readFrom({ ...required, TOKEN_FILE: fileWith(content) }).problems).to.deep.equal([
         'TOKEN_FILE must match ^\\w{4}$',
@@ -155,14 +155,14 @@ describe('a secret in a file', () => {
     );
   });
 
-  it('is a mistake if the variable of the secret itself is also set, unless one of the two is empty', () => {
+  it('is a mistake if the secret’s own variable is also set', () => {
     const both = { BASE_URL: required.BASE_URL, MASTER: 'AQI=', MASTER_FILE: fileWith('AQI=') };
     expect(readFrom(both).problems).to.deep.equal(['MASTER and MASTER_FILE are both set: set one of them']);
     expect(readFrom({ ...both, MASTER: '' }).problems).to.deep.equal([]);
     expect(readFrom({ ...both, MASTER_FILE: '' }).problems).to.deep.equal([]);
   });
 
-  it('is a mistake if the file is missing, empty or a directory, and the message never contains the path', () => {
+  it('is a mistake if the file is missing, empty or a directory', () => {
     const missing = path.join(directory, 'nowhere');
     expect(readFrom({ ...required, TOKEN_FILE: missing }).problems).to.deep.equal([
       'TOKEN_FILE names a file that cannot be read (ENOENT)',

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inWorkDirectory, removeAbandoned } from '../../../platform/infra/programs/work-directory.ts';
 
-describe('platform/infra/work-directory', () => {
+describe('a work directory', () => {
   let root: string;
   beforeEach(async () => {
     root = await mkdtemp(path.join(tmpdir(), 'work-directory-'));
   });
   afterEach(() => rm(root, { recursive: true }));
 
-  it('exists during the work, and is removed afterwards, even if the work fails', async () => {
+  it('is removed after the work, even if the work fails', async () => {
     const entries = await inWorkDirectory(root, async (directory) => {
       await writeFile(path.join(directory, 'file'), 'x');
       return readdir(root);
@@ -22,8 +22,8 @@ describe('platform/infra/work-directory', () => {
     expect(await readdir(root)).to.deep.equal([]);
   });
 
-  it('is removed if its process has ended, and directories of running processes remain', async () => {
-    const dead = 4_194_305; // A number that is greater than the largest process id.
+  it('is removed if its process has ended', async () => {
+    const dead = 4_194_305; // greater than the largest process id
     const remaining = [
       `club-learning-work-${process.ppid}-abc`,
       'club-learning-faults-x',

@@ -1,7 +1,7 @@
 /**
  * `npm run prove -- elsewhere` runs the unit tests in other time zones and languages. The clock of each run begins shortly before a special
- * date or hour. `-- --whole` runs all tests in two of these zones and languages. These tests run at the real time, because Postgres and
- * Temporal use the clock of the machine. The last line is `places N, tests N, failed N`. A place is a zone with a language.
+ * date or hour. `-- --whole` runs all tests in two zones, at the real time, because Postgres and Temporal use the clock of the machine. The
+ * last line is `places N, tests N, failed N`. A place is a zone with a language.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -83,7 +83,7 @@ function unitTests(): string[] {
   );
 }
 
-/** @returns the counts of the closing line. A run without a closing line counts as one failure. */
+/** A run without a closing line counts as one failure. */
 function run({ zone, locale }: Place, args: readonly string[], offsetMs = 0) {
   const preload = (file: string) => `--import ${pathToFileURL(path.join(projectDirectory, file)).href}`;
   const { stdout } = spawnSync(process.execPath, ['--import', './platform/load.mjs', 'test/run/main.ts', ...args], {

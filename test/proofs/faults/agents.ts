@@ -18,7 +18,6 @@ import { onGround, victims, type Ground, type Victim } from './victims.ts';
 /** Each student asks one question after another. The limit is 20 questions a minute. */
 const students = 24;
 const rounds = 3;
-/** The time without a fault before each kill, and the time between a kill and the restart. */
 const aliveForMs = { least: 2_500, most: 6_000 };
 const deadForMs = { least: 0, most: 5_000 };
 /** The time limit for the last answers. An answer that cannot begin waits two minutes, and the sweeper needs two more minutes. */
@@ -40,7 +39,7 @@ const troubles: readonly { upTo: number; script: () => Script }[] = [
   { upTo: 20, script: () => ({ stopReason: 'refusal' }) },
 ];
 
-/** @returns the exit code: 0 if no question was lost, torn or miscounted */
+/** @returns the exit code */
 export async function agentFaults(interrupted: Promise<unknown>): Promise<number> {
   const model = await startFakeModel();
   model.rule(() => ({ answer: words, delayMs, ...trouble() }));

@@ -10,9 +10,7 @@ import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 export interface Subject {
   clubId: Id;
   studentId: Id;
-  /** A sign-in token of the owner. */
   ownerToken: string;
-  /** The endpoints of the club: each must accept the fact. */
   endpoints: readonly Id[];
 }
 
@@ -22,11 +20,6 @@ const usualEndpoints = (club: number): number => (club % 3 === 0 ? 2 : 1);
 /** The number of consecutive subjects that belong to one club. */
 const neighbours = 4;
 
-/**
- * @param urlOf a function that returns the URL for the id of an endpoint
- * @param endpointsOf a function that returns the number of endpoints of the club with this number
- * @returns the subject of each fact, spread over the clubs
- */
 export async function buildAudience(
   source: DataSource,
   vault: Vault,

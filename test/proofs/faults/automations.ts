@@ -27,9 +27,7 @@ import { killInTurn } from './turns.ts';
 const people = 2_000;
 const steps = 12 * people;
 const rounds = 3;
-/**
- * A kill happens after this number of steps, or at the time limit `flowingWithinMs` for these steps. The restart follows after `deadForMs`.
- */
+/** The proof kills after this number of steps, or after `flowingWithinMs`. It restarts the process after `deadForMs`. */
 const stepsBetweenKills = { least: 600, most: 2_000 };
 const flowingWithinMs = 60_000;
 const deadForMs = { least: 0, most: 3_000 };
@@ -63,11 +61,10 @@ interface Scene extends MailGround {
   call: OwnerCall;
   engine: Forgetful;
   rescues: Rescues;
-  /** The number of completed steps at the last count. */
   stepsDone: number;
 }
 
-/** @returns the exit code: 0 if all runs finished, each effect exists once, and no more mails are unknown than the kills can explain */
+/** @returns the exit code */
 export function automationFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, walkWhileKilling, {
     AUTOMATION_WAIT_SPEED: String(waitSpeed),
@@ -129,7 +126,6 @@ async function walkWhileKilling(place: MailGround): Promise<number> {
   return isRight && mails.mailedTwice === 0 && mails.unknownMails.length <= kills.length * smtpConnections ? 0 : 1;
 }
 
-/** Gives the students the tag that starts a run, one student after another. */
 async function everybodyEnters(scene: Scene): Promise<void> {
   const { club, tags } = scene;
   await Promise.all(
@@ -162,7 +158,6 @@ async function keepCounting(scene: Scene, goesOn: () => boolean): Promise<void> 
   }
 }
 
-/** Gives every second waiting student the tag that ends the wait. */
 async function tagWhoWaits(scene: Scene, goesOn: () => boolean): Promise<void> {
   const { db, club, tags } = scene;
   const places = new Map(club.studentIds.map((id, place) => [id, place]));
@@ -202,7 +197,7 @@ async function killAndForget({ kill, rescues, engine }: Scene, victim: VictimWit
   if (victim !== 'Temporal') progress(`Temporal forgets ${await engine.forgetThird()} runs`);
 }
 
-/** Returns after enough steps or at the time limit, so that the next kill happens in any case. */
+/** Stops waiting at the time limit, so that the next kill always happens. */
 async function untilFlowing(scene: Scene): Promise<void> {
   const enough = Math.min(steps, scene.stepsDone + between(stepsBetweenKills));
   const deadline = performance.now() + flowingWithinMs;

@@ -21,12 +21,10 @@ import { onGround, type Ground } from './victims.ts';
 const requestCount = 2_000;
 /** So many clubs that the rate limit of a club refuses few requests. */
 const clubCount = 100;
-/** The number of callers that work at the same time. */
 const callers = 24;
 /** The share of requests that a caller sends twice at the same time. */
 const twinShare = 0.2;
 const rounds = 5;
-/** The time without a fault before each kill, and the time between a kill and the restart. */
 const aliveForMs = { least: 500, most: 4_000 };
 const deadForMs = { least: 0, most: 2_000 };
 /** The proof kills the API before one of these statements of a request, counted from its claim. The last number is after the commit. */
@@ -34,7 +32,7 @@ const statements = { least: 1, most: 9 };
 const apiAtStatement = 'API at a statement';
 const victims = ['API', 'Postgres', apiAtStatement, apiAtStatement] as const;
 
-/** @returns the exit code: 0 if each request has one effect and equal answers */
+/** @returns the exit code */
 export async function callerFaults(interrupted: Promise<unknown>): Promise<number> {
   return (await onGround(interrupted, callWhileKilling, { WORKER_TASK_QUEUES: 'upkeep' })) ?? 1;
 }
@@ -87,7 +85,6 @@ async function callWhileKilling(ground: Ground): Promise<number> {
   return report(tally);
 }
 
-/** @param mayBegin returns whether a caller may begin the next request now */
 async function sendAll(
   caller: KeyedCaller,
   requests: readonly KeyedRequest[],

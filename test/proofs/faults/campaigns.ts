@@ -47,10 +47,7 @@ interface Scene extends MailGround {
   campaignId: Id;
 }
 
-/**
- * @returns the exit code: 0 if every row agrees with the mail server, no student got two mails, and no more mails are unknown than the
- * kills can explain
- */
+/** @returns the exit code */
 export function campaignFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, mailWhileKilling);
 }
@@ -120,14 +117,12 @@ async function newCampaign(call: OwnerCall): Promise<Id> {
   return data.id;
 }
 
-/** The actions of people during the kills. */
 interface PeopleCounts {
   unsubscribes: number;
   removed: number;
   pauses: number;
 }
 
-/** Some students unsubscribe or are removed before their mail, and other students after it. The owner pauses and resumes the campaign. */
 async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): Promise<PeopleCounts> {
   const { vault, club, campaignId, ground } = scene;
   const counts: PeopleCounts = { unsubscribes: 0, removed: 0, pauses: 0 };
@@ -153,7 +148,7 @@ async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): 
   return counts;
 }
 
-/** Returns after enough mails or at the time limit, so that the next kill happens in any case. */
+/** Stops waiting at the time limit, so that the next kill always happens. */
 async function untilFlowing({ log }: Scene): Promise<void> {
   const before = receivedIn(log).length;
   const enough = before + between(mailsBetweenKills);

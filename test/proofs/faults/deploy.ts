@@ -60,7 +60,6 @@ const words = { least: 80, most: 200 };
 const wordMs = 50;
 const pauseMs = { least: 0, most: 1_000 };
 
-/** The API and the worker of one build. */
 interface Fleet {
   readonly build: InstalledBuild;
   readonly api: Child;
@@ -76,14 +75,13 @@ interface BegunStep {
 }
 
 interface Deployment {
-  /** The build that was replaced. */
   readonly old: BuildName;
   /** The end of this `promote`, and the beginning of the next `promote`, in Unix milliseconds. */
   readonly promotedAt: number;
   nextAt: number;
 }
 
-/** @returns the exit code: 0 if no fact was lost, no request was refused, no answer was cut, and no old build began a step too late */
+/** @returns the exit code */
 export async function deployFaults(interrupted: Promise<unknown>, args: readonly string[]): Promise<number> {
   const facts = factsIn(args);
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-deploys-'));
@@ -96,7 +94,6 @@ export async function deployFaults(interrupted: Promise<unknown>, args: readonly
   }
 }
 
-/** @throws Problem when an argument is not `--facts` with a number */
 function factsIn(args: readonly string[]): number {
   const usage = `Usage: npm run prove -- faults deploy [--facts N], where N is a whole number from ${deploys + 1}, for example 300.`;
   let facts: number;
@@ -307,7 +304,6 @@ async function startFleet({ builds, envOf, proxy, stops }: Ground, name: BuildNa
   return { build, api, worker, apiUrl };
 }
 
-/** Kills the command after a random time, and runs it again to its end. */
 async function killedOnce(start: () => Child): Promise<void> {
   const first = start();
   await Promise.race([first.exited, sleep(between(killedAfterMs))]);
@@ -332,7 +328,6 @@ async function endInOrder(child: Child): Promise<void> {
   progress(`${child.name} has ended after ${((performance.now() - signalledAt) / 1_000).toFixed(1)} s`);
 }
 
-/** Starts students who ask one question after another. */
 async function startAsking(source: Parameters<typeof buildClass>[0], proxy: Proxy) {
   const { clubId, publicId, tokens } = await buildClass(source, students);
   const seenQuestions: Seen[] = [];

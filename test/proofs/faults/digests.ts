@@ -27,7 +27,7 @@ import { killAtStep } from './steps.ts';
 import { killInTurn } from './turns.ts';
 
 const clubCount = 3;
-/** The number of members, which is more than two pages. */
+/** More than two pages. */
 const membersOfClub = 2_200;
 /** The rate of mails. It is so low that the sending outlasts all kills. */
 const mailsPerMinute = 750;
@@ -36,7 +36,6 @@ const rounds = 2;
 const mailsBetweenKills = { least: 20, most: 200 };
 const flowingWithinMs = 30_000;
 const deadForMs = { least: 0, most: 3_000 };
-/** Steps of a mail at which the proof kills the worker. */
 const failpoints = ['mail_claimed', 'mail_handed_over', 'mail_recorded'] as const;
 type Failpoint = (typeof failpoints)[number];
 const victims = [...victimsWithMail, ...failpoints] as const;
@@ -57,10 +56,7 @@ interface Scene extends MailGround {
   unsubscribed: Set<Id>;
 }
 
-/**
- * @returns the exit code: 0 if each member has at most one mail, no member lacks a mail, and no more mails are unknown than the kills can
- * explain
- */
+/** @returns the exit code */
 export function digestFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, mailWhileKilling, { WORKER_TASK_QUEUES: 'campaigns,upkeep', MAIL_WARM_UP: 'off' });
 }
@@ -108,7 +104,6 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
   return report(scene, tally, kills.length * campaignConnections);
 }
 
-/** Members unsubscribe one after another, some before their mail and some after it. */
 async function membersLeave({ ground, vault, clubs, unsubscribed: left }: Scene, goesOn: () => boolean): Promise<void> {
   for (let leaves = 0; goesOn(); leaves++) {
     await sleep(leavesEveryMs);
@@ -120,7 +115,7 @@ async function membersLeave({ ground, vault, clubs, unsubscribed: left }: Scene,
   }
 }
 
-/** Returns after enough mails or at the time limit, so that the next kill happens in any case. */
+/** Stops waiting at the time limit, so that the next kill always happens. */
 async function untilFlowing(log: string): Promise<void> {
   const enough = receivedIn(log).length + between(mailsBetweenKills);
   const deadline = performance.now() + flowingWithinMs;
@@ -150,7 +145,7 @@ async function untilEnded({ db, log }: Scene): Promise<void> {
   progress('the time is over');
 }
 
-/** @param mayBeUnknown the largest number of mails that the kills can have interrupted @returns the exit code */
+/** @returns the exit code */
 function report(
   { unsubscribed: left, clubs }: Scene,
   { mails, twice, missing }: DigestTally,

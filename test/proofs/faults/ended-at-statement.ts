@@ -14,7 +14,6 @@ const beginnings: Readonly<Record<string, RegExp>> = {
   key: /INSERT INTO idempotency_keys/,
 };
 const beginning = beginnings[process.env['END_IN'] ?? ''];
-/** The number of statements since the first statement that counts, by connection. */
 const counts = new WeakMap<object, number>();
 
 type Query = (this: object, ...parts: unknown[]) => unknown;

@@ -5,13 +5,10 @@ import { recordFact } from '../../../platform/engine/facts.ts';
 import type { Subject } from './audience.ts';
 
 export interface Author {
-  /** The facts whose commit is confirmed. */
   readonly committed: number;
   /** The committed facts that the API answered with a 2xx. */
   readonly throughApi: number;
-  /** The calls and transactions that failed and were repeated. */
   readonly repeated: number;
-  /** Commits this number of further facts, and resolves when all are committed. */
   commit(count: number): Promise<void>;
 }
 
@@ -20,7 +17,6 @@ const apiEvery = 4;
 const pauseMs = 500;
 const answerWithinMs = 10_000;
 
-/** @param everyMs the pause between two facts */
 export function factsAbout(
   subjects: readonly Subject[],
   { db, apiUrl, everyMs }: { db: Database; apiUrl: string; everyMs: number },
@@ -79,7 +75,7 @@ export function factsAbout(
     }
   }
 
-  /** Returns whether a transaction whose answer was lost has committed. Waits until Postgres runs again. */
+  /** Waits until Postgres runs again, and returns whether the transaction has committed. */
   async function isCommitted(studentId: string): Promise<boolean> {
     for (;;) {
       await sleep(pauseMs);

@@ -3,14 +3,11 @@ import { Client, Connection } from '@temporalio/client';
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 
 export interface Forgetful {
-  /** The number of deleted runs. */
   readonly forgotten: number;
-  /** Deletes a third of the open runs, chosen at random. @returns the number of deleted runs */
   forgetThird(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** @param types the workflow types whose runs it deletes */
 export async function forgetfulEngine(
   { address, namespace }: { address: string; namespace: string },
   types: readonly WorkflowType[],

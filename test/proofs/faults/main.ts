@@ -16,7 +16,7 @@ import { restoreFaults } from './restore.ts';
 import { webhookFaults } from './webhooks.ts';
 
 /**
- * Each proof runs until its end or an interruption. `args` are the arguments after its name.
+ * `args` are the arguments after the name of the proof.
  * @returns the exit code
  */
 const suites: Readonly<Record<string, (interrupted: Promise<unknown>, args: readonly string[]) => Promise<number>>> = {

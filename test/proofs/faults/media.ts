@@ -24,10 +24,8 @@ const files = 600;
 const clubs = 50;
 const errands = clubs * errandsOfAClub;
 const clients = 20;
-/** The pause of a client between two errands. */
 const pauseMs = { least: 0, most: 1_000 };
 const rounds = 3;
-/** The time without a fault before each kill, and the time between a kill and the restart. */
 const aliveForMs = { least: 500, most: 4_000 };
 const deadForMs = { least: 0, most: 3_000 };
 /** The time limit of the wait for delayed work. It is short, so that the last kills also interrupt work. */
@@ -35,7 +33,6 @@ const patienceMs = 20_000;
 /** The time limit for the last files. Leases last 10 s, faults cause pauses, and the sweeper needs two minutes. */
 const deadlineMs = 10 * 60_000;
 
-/** The steps of processing a file and of moving a file between buckets at which the proof kills the worker. */
 const failpoints = [
   'file_claimed',
   'file_identified',
@@ -48,7 +45,7 @@ const failpoints = [
 const victims = ['API', 'S3', 'Postgres', ...failpoints] as const;
 type MediaVictim = (typeof victims)[number];
 
-/** @returns the exit code: 0 if no file was lost or counted twice, and no object was left over */
+/** @returns the exit code */
 export async function mediaFaults(interrupted: Promise<unknown>): Promise<number> {
   const env = { FFMPEG_BINARY: await locate(components.ffmpeg), WORKER_TASK_QUEUES: 'media,moves,upkeep' };
   return (await onGround(interrupted, workWhileKilling, env, ['temporal', 'postgres', 'storage'])) ?? 130;
@@ -110,11 +107,9 @@ async function workWhileKilling(ground: Ground): Promise<number> {
 
 interface Work {
   readonly finished: ExpectedFile[];
-  /** A promise that rejects when the API refuses a call. */
   readonly done: Promise<unknown>;
   /** Allows this number of errands in total, so that some errands remain for each kill. */
   allow(count: number): void;
-  /** The number of allowed errands that have not ended. */
   openErrands(): number;
 }
 

@@ -39,22 +39,19 @@ const sessions = mentors * sessionsOfMentor;
 /** For each slot, each club of the mentor sends one student who asks only for this slot. The other students ask for many slots. */
 const studentsOfClub = (2 * sessions) / clubCount;
 const rounds = 2;
-/** The time without a fault before each kill, and the time between a kill and the restart. */
 const aliveForMs = { least: 1_000, most: 5_000 };
 const deadForMs = { least: 0, most: 3_000 };
-/** The steps of a mail and of the relay at which the proof kills the worker. */
 const failpoints = ['transactional_claimed', 'transactional_handed_over', 'wake_sent'] as const;
 type Failpoint = (typeof failpoints)[number];
 /**
- * The range of the statement of a booking before which the proof kills the API. Statement 0 is the first lock. If the number is the last
- * one, the kill comes after the commit.
+ * The proof kills the API before a statement in this range. Statement 0 is the first lock of a booking. The last one comes after the
+ * commit.
  */
 const statements = { least: 1, most: 10 };
 const apiAtStatement = 'API at a statement';
 const victims = [...victimsWithMail.flatMap((victim) => [victim, apiAtStatement] as const), ...failpoints] as const;
-/** The number of kills at the end of the proof, when no new work begins. These kills hit only reminders. */
+/** These kills come when no new work begins. They hit only reminders. */
 const quietTurns = 3;
-/** The pause before the work of the next mentor begins. */
 const beginsEveryMs = 250;
 /** Reminders fall due at the next whole minute that is at least this far away, which leaves time for the bookings. */
 const bookedWithinMs = 40_000;
@@ -69,15 +66,13 @@ const looksALine = 10;
 interface Scene extends MailGround {
   db: Database;
   booker: Booker;
-  /** For each session, the state that the last answer to a student showed. */
+  /** The last answer to a student about each session. */
   toldSessions: Map<Id, ToldSession>;
-  /** The number of removed students. */
   removed: number;
-  /** The time when the last reminder falls due, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   lastDue: number;
 }
 
-/** A session, and the student who booked it. */
 interface WonSession {
   student: Student;
   /** Whether the student asks only for this session. */
@@ -87,7 +82,7 @@ interface WonSession {
   startsAt: Date;
 }
 
-/** @returns the exit code: 0 if 500 sessions exist, none overlap, and all mails are right */
+/** @returns the exit code */
 export function mentorshipFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, bookWhileKilling, { WORKER_TASK_QUEUES: 'mail,upkeep' });
 }
@@ -149,7 +144,6 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
 }
 
 interface Work {
-  /** A promise that rejects when the API refuses a call that it must accept. */
   readonly done: Promise<unknown>;
   /** Allows the work to begin for this number of mentors in total, so that some work remains for each kill. */
   allow(count: number): void;
@@ -209,10 +203,7 @@ async function mentor(scene: Scene, clubs: Awaited<ReturnType<typeof buildClubs>
   );
 }
 
-/**
- * All callers book at the same time.
- * @returns the callers that got the slot: exactly one, unless something is wrong
- */
+/** @returns the callers that got the slot: exactly one, unless something is wrong */
 async function race(
   scene: Scene,
   callers: readonly Pick<WonSession, 'student' | 'isOwn' | 'mentorship'>[],
@@ -289,7 +280,7 @@ async function untilTold({ db, lastDue, toldSessions, log }: Scene): Promise<Dat
   return new Date();
 }
 
-/** @param mayRepeat the largest number of mails that the kills can have repeated @returns the exit code */
+/** @returns the exit code */
 function report({ booker, removed }: Scene, tally: SessionTally, mayRepeat: number): number {
   const { doubleBooked, remindersMissing, othersMissing, twice, vain, untrue, lostSessions: lost } = tally;
   print(

@@ -3,13 +3,9 @@ import { describeExit, type Child } from '../../../dev/stack/children.ts';
 import { messageOf, Problem } from '../../../dev/problem.ts';
 import { progress } from './progress.ts';
 
-/** The largest number of start tries. */
 const startsAtMost = 3;
 
-/**
- * Repeats a start that fails. On an overloaded machine, the Temporal server gives up its start after a while.
- * @throws the error of the last start
- */
+/** Repeats a start that fails. On an overloaded machine, the Temporal server gives up its start after a while. */
 export async function repeated(start: () => Promise<void>): Promise<void> {
   for (let remainingStarts = startsAtMost - 1; ; remainingStarts--) {
     try {
@@ -21,7 +17,6 @@ export async function repeated(start: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Sends SIGKILL, and resolves when the process has ended. */
 export async function killed({ pid, exited }: Child): Promise<void> {
   if (pid === undefined) return;
   try {

@@ -2,7 +2,6 @@
 
 const beganAt = performance.now();
 
-/** @returns the seconds since the start of this process */
 export function elapsedSeconds(): number {
   return (performance.now() - beganAt) / 1_000;
 }

@@ -6,16 +6,14 @@ import { breakerRules } from '../../../domain/webhooks/endpoints/breaker.policy.
 
 export interface Receipts {
   urlOf(endpointId: Id): string;
-  /** The number of requests that were answered with a 2xx. */
   readonly accepted: number;
   /** The number of accepted requests that the same endpoint had accepted before. */
   readonly duplicates: number;
-  /** The number of refused requests. */
   readonly refused: number;
   /** The number of events that at least one endpoint accepted. */
   readonly events: number;
   has(endpointId: Id, eventId: Id): boolean;
-  /** The times when this endpoint accepted the event, in Unix milliseconds, oldest first. */
+  /** In Unix milliseconds, oldest first. */
   acceptedAt(endpointId: Id, eventId: Id): readonly number[];
   /** Makes this endpoint refuse enough of its next requests to open its circuit breaker. */
   breakDown(endpointId: Id): void;

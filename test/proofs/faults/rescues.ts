@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Rescues {
   readonly total: number;
-  /** Reads the counter a last time before the worker is killed. */
   beforeKill(): Promise<void>;
   stop(): void;
 }
@@ -14,7 +13,6 @@ export interface Rescues {
 const everyMs = 1_000;
 const sample = /^sweeper_rescued_total (\d+)$/m;
 
-/** @param workerUrl the URL of the worker, which serves /metrics */
 export function countRescues(workerUrl: string): Rescues {
   let total = 0;
   let last = 0;

@@ -60,19 +60,17 @@ type Environment = Readonly<Record<string, string>>;
 
 interface Scene {
   build: InstalledBuild;
-  /** The directory of the stack. */
   directory: string;
   stack: Stack;
   backup: Backup;
   env: Environment;
   receipts: Receipts;
-  /** The subjects of the facts before the point. */
   subjects: readonly Subject[];
   point: string;
   stops: (() => Promise<unknown>)[];
 }
 
-/** @returns the exit code: 0 if no fact from before the point was lost, and no work hangs */
+/** @returns the exit code */
 export async function restoreFaults(interrupted: Promise<unknown>, args: readonly string[]): Promise<number> {
   const facts = factsIn(args);
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-restores-'));
@@ -85,7 +83,6 @@ export async function restoreFaults(interrupted: Promise<unknown>, args: readonl
   }
 }
 
-/** @throws Problem when an argument is not `--facts` with a number */
 function factsIn(args: readonly string[]): number {
   const usage =
     'Usage: npm run prove -- faults restore [--facts N], where N is a whole number from 100, for example 300.';
@@ -138,10 +135,6 @@ async function run(directory: string, facts: number, stops: Scene['stops']): Pro
   return isWhole ? 0 : 1;
 }
 
-/**
- * Runs all processes until the proof kills them.
- * @returns the subjects of the facts before the point
- */
 async function load(
   { build, stack, backup, env, receipts, stops }: Omit<Scene, 'directory' | 'subjects' | 'point'>,
   facts: number,

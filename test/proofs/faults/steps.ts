@@ -15,7 +15,7 @@ export const killAtStep = (ground: Ground, failpoint: string): Promise<boolean> 
 
 /**
  * Kills the API, restarts it, and waits until it ends at the statement.
- * @param kind the kind of transaction, by its name in ended-at-statement.ts @returns whether the API reached the statement in time
+ * @param kind the kind of transaction, by its name in ended-at-statement.ts
  */
 export const killAtStatement = (ground: Ground, kind: 'booking' | 'key', statement: number): Promise<boolean> =>
   isInTime(

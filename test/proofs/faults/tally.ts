@@ -6,7 +6,6 @@ import type { Subject } from './audience.ts';
 import { progress } from './progress.ts';
 import type { Receipts } from './receipts.ts';
 
-/** Counts the attempts that were interrupted before they were recorded. */
 export async function interruptedAttempts(source: DataSource): Promise<number> {
   const [row] = await source.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM webhook_attempts WHERE outcome = 'interrupted'`,
@@ -14,13 +13,11 @@ export async function interruptedAttempts(source: DataSource): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Returns the endpoints that are throttled by their circuit breaker now. */
 export async function throttledEndpoints(source: DataSource): Promise<Id[]> {
   const rows = await source.query<{ id: Id }[]>(`SELECT id FROM webhook_endpoints WHERE breaker_step > 0`);
   return rows.map(({ id }) => id);
 }
 
-/** The number of unfinished facts and deliveries. */
 interface Remainder {
   facts: number;
   deliveries: number;
@@ -51,7 +48,6 @@ export async function untilTold(source: DataSource, withinMs: number): Promise<v
 export interface DeliveryTally {
   /** The number of committed facts: facts that became events, facts that wait, and facts that are lost. */
   facts: number;
-  /** The number of events that all expected endpoints accepted. */
   received: number;
   /** A line for each fact that an endpoint did not accept, or whose delivery is not `succeeded`. */
   lostFacts: string[];
@@ -63,7 +59,6 @@ interface Event {
   deliveries: { id: Id; endpointId: Id; status: string; attempts: unknown }[];
 }
 
-/** @param subjects the subjects of the committed facts, one for each fact */
 export async function tallyDeliveries(
   source: DataSource,
   subjects: readonly Subject[],

@@ -6,17 +6,13 @@ import { between } from './ranges.ts';
 interface Turns<Victim extends string> {
   victims: readonly Victim[];
   rounds: number;
-  /** The time between a kill and the restart, in milliseconds. */
   deadForMs: Parameters<typeof between>[0];
-  /** Resolves when the next victim may be killed. */
   beforeKill: () => Promise<unknown>;
   kill: (victim: Victim) => Promise<unknown>;
   startAgain: (victim: Victim) => Promise<unknown>;
-  /** Describes the progress of the proof. */
   standing: () => string;
 }
 
-/** @returns the killed victims, in the order of the kills */
 export async function killInTurn<Victim extends string>(turns: Turns<Victim>): Promise<Victim[]> {
   const { victims, rounds, deadForMs, beforeKill, kill, startAgain, standing } = turns;
   const kills: Victim[] = [];

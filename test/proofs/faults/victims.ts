@@ -22,7 +22,6 @@ export interface Ground {
   readonly stack: Stack;
   /** A complete configuration, also for other processes of the proof. */
   readonly env: Readonly<Record<string, string>>;
-  /** The addresses of the worker and the API. */
   readonly urls: Readonly<Record<'worker' | 'API', string>>;
   /** The process ids; undefined while the process is dead. */
   readonly pids: Readonly<Record<'worker' | 'API', number | undefined>>;
@@ -30,7 +29,6 @@ export interface Ground {
    * The number of times that a worker or an API process ended without a kill. The proof restarted each of them, as a supervisor would do.
    */
   readonly endedByItself: number;
-  /** Sends SIGKILL, and resolves when the process has ended. */
   kill(victim: Victim): Promise<void>;
   /** Kills the worker, restarts it with a failpoint, and resolves when the worker has ended at the failpoint. */
   killWorkerAt(failpoint: string): Promise<void>;
@@ -43,14 +41,12 @@ export interface Ground {
 }
 
 const readyWithinMs = 180_000;
-/** The pause before the restart of a process that ended by itself. */
 const restMs = 1_000;
 /** If a process ends by itself, the proof prints this number of its log lines. An error with its stack fits into them. */
 const lastLogLines = 40;
 
 /**
  * Runs `work` on a running stack, until the end of `work` or an interruption. Then ends all processes and removes the data.
- * @param more further variables of the configuration
  * @param parts the parts of the stack; proofs with files also need S3
  * @returns the result of `work`; undefined after an interruption
  */
@@ -194,7 +190,6 @@ function keptUp({ name, script, url, env, logs }: Program) {
       launch();
       await untilOk(`${url}/readyz`, { timeoutMs: readyWithinMs });
     },
-    /** Ends the program, and does not restart it. */
     async end() {
       over = true;
       await kill();

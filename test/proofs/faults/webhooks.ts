@@ -25,7 +25,7 @@ import { countRescues, type Rescues } from './rescues.ts';
 import { interruptedAttempts, remainder, throttledEndpoints, tallyDeliveries, type DeliveryTally } from './tally.ts';
 import { onGround, victims, type Ground, type Victim } from './victims.ts';
 
-/** The number of facts in a run with the usual number of rounds. A shorter run commits proportionally fewer facts. */
+/** A shorter run commits proportionally fewer facts. */
 const usualFacts = 2_000;
 const usualRounds = 3;
 /**
@@ -38,7 +38,6 @@ const killsInARow = 2;
  * can also do the restarts.
  */
 const everyMs = 85;
-/** The settings of the workers that come from the environment. */
 const passedOn = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
 /**
  * A kill of one of these processes can interrupt attempts between their request and their record. The kill interrupts at most as many
@@ -67,7 +66,7 @@ const flowingWithinMs = 30_000;
 
 interface Scene {
   ground: Ground;
-  /** The lane of first attempts: workers make them in workflows or directly. */
+  /** How workers make first attempts: in workflows or directly. */
   lane: string;
   rounds: number;
   facts: number;
@@ -79,7 +78,7 @@ interface Scene {
   rescues: Rescues;
 }
 
-/** The times of a recovery, in seconds since the kill. */
+/** In seconds since the kill. */
 interface Recovery {
   victim: Victim;
   ready: number;
@@ -87,7 +86,7 @@ interface Recovery {
   flowing: number | undefined;
 }
 
-/** @returns the exit code: 0 if no fact was lost, and the kills explain all duplicates */
+/** @returns the exit code */
 export async function webhookFaults(interrupted: Promise<unknown>, args: readonly string[]): Promise<number> {
   const rounds = roundsIn(args);
   const facts = Math.ceil((usualFacts * rounds) / usualRounds);
@@ -142,7 +141,6 @@ export async function webhookFaults(interrupted: Promise<unknown>, args: readonl
   return (await onGround(interrupted, work, settings)) ?? 130;
 }
 
-/** @throws Problem when an argument is not `--rounds` with a number */
 function roundsIn(args: readonly string[]): number {
   const usage = 'Usage: npm run prove -- faults webhooks [--rounds N], where N is a whole number, for example 1.';
   let rounds: number;
@@ -157,7 +155,6 @@ function roundsIn(args: readonly string[]): number {
   return rounds;
 }
 
-/** Kills all victims in several rounds. @returns the recoveries, in order */
 async function killInTurn(scene: Scene): Promise<Recovery[]> {
   const recoveries: Recovery[] = [];
   const endpoints = new Set(scene.subjects.flatMap((subject) => subject.endpoints));
@@ -206,7 +203,6 @@ async function forget({ engine }: Scene): Promise<void> {
   progress(`Temporal forgets ${await engine.forgetThird()} runs`);
 }
 
-/** Returns the number of deliveries or API answers that this victim has handled so far. */
 function passed({ author, receipts }: Scene, victim: Victim): number {
   return victim === 'API' ? author.throughApi : receipts.accepted;
 }

@@ -25,7 +25,7 @@ interface CommandOptions extends FuzzOptions {
   readonly longestHoldMs?: number;
 }
 
-/** @returns the exit code: 0 if no rule was broken */
+/** @returns the exit code */
 export async function main(args: readonly string[]): Promise<number> {
   const options = fuzzArguments(args);
   const ground = await openGround();

@@ -29,7 +29,7 @@ const isLate = ({ path }: ContractOperation) => late.test(path);
 const takesAway = ({ method, path }: ContractOperation) =>
   method === 'delete' || /revoke$|archive$|disable$|cancel$/.test(path);
 
-/** The cases that every run begins with, in order: the operations of each case, and the kind of its requests. */
+/** The cases that every run begins with, in order. */
 const passes: readonly Pass[] = [
   { of: (operation) => !isLate(operation) && !takesAway(operation), wishes: good },
   { of: isLate, wishes: good },
@@ -70,10 +70,7 @@ export class Deck {
     if (status >= 200 && status < 300) this.#succeeded.add(operationId);
   }
 
-  /**
-   * Returns the cards of the next pass. After the last pass, returns a card for each operation, and more cards for each operation that
-   * never succeeded.
-   */
+  /** After the last pass, operations that never succeeded get more cards. */
   #cards(): Card[] {
     const pass = passes[this.#pass++];
     if (pass) return everyOperation.filter(pass.of).map((operation) => ({ operation, wishes: pass.wishes }));

@@ -28,7 +28,7 @@ describe('contract fuzzing', function () {
     expect(neverSucceeded(tally).length, 'operations that never succeeded').to.be.below(tally.byOperation.size / 7);
   });
 
-  describe('the API in a case that failed in an earlier run', () => {
+  describe('the API', () => {
     for (const { name, steps, answers } of regressions as unknown as FuzzCase[]) {
       it(name, async () => {
         const { exchanges, failures } = await replay(ground, steps);

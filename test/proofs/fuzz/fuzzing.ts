@@ -14,7 +14,6 @@ export interface FuzzOptions {
   readonly requests: number;
   /** Most requests go to this operation. */
   readonly operation?: OperationId;
-  /** The fuzzer calls this function with each failure that it finds. */
   readonly onFailure?: (failure: Failure) => void;
   readonly onRound?: (requestCount: number) => void;
 }
@@ -25,17 +24,15 @@ export interface Failure extends Broken {
   readonly kind: string;
   /** All steps in the world of the failure, and at the end the step that failed. */
   readonly steps: readonly Step[];
-  /** The request as a curl command. */
   readonly curl?: string;
 }
 
 export interface Tally {
   requests: number;
   readonly byStatus: Map<number, number>;
-  /** The counts of the answers of each operation by status. */
+  /** Counts of answers by status. */
   readonly byOperation: Map<OperationId, Map<number, number>>;
   readonly failures: Failure[];
-  /** The number of failures whose kind was known already. */
   repeated: number;
   /** The longest time that one request blocked the thread of the API, and the request. */
   longestHold?: { readonly ms: number; readonly operation: OperationId; readonly curl: string };
@@ -138,16 +135,12 @@ const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'exchangeStudentCode',
 ]);
 
-/** A request with its answer, and the rules that the answer breaks. */
 interface Judgement {
   readonly exchange: Exchange;
   readonly broken: readonly Broken[];
 }
 
-/**
- * Sends a request and judges its answers. @param watched whether to count all rows, in order to find rows that a refused request or a read
- * has written
- */
+/** @param watched whether to count all rows, in order to find rows that a refused request or a read has written */
 export async function judged(world: World, step: RequestStep, watched: boolean): Promise<Judgement[]> {
   const before = watched ? await rowCounts() : undefined;
   const exchanges = await world.send(step);
@@ -166,7 +159,7 @@ export async function judged(world: World, step: RequestStep, watched: boolean):
   return judgements;
 }
 
-/** Returns the kind of a failure. The run reports each kind once. */
+/** The run reports each kind once. */
 export function kindOf({ step, answer, problem }: Exchange, { rule }: Broken): string {
   const outcome = answer ? `${answer.status} ${codeOf(answer.body) ?? ''}` : (problem?.brief ?? '');
   return [step.operation, rule, outcome, step.fault?.code ?? ''].join(' | ');
@@ -183,7 +176,6 @@ function countIn(tally: Tally, exchange: Exchange): void {
   tally.byOperation.set(step.operation, ofOperation);
 }
 
-/** Formats the request as a curl command without the token. */
 function curlOf({ method, path, resolvedStep, step }: Exchange): string {
   const body = resolvedStep.raw ?? (resolvedStep.body === undefined ? undefined : JSON.stringify(resolvedStep.body));
   const bodyOption = body === undefined ? '' : ` -d ${quoted(body.length > 500 ? `${body.slice(0, 500)}…` : body)}`;

@@ -17,9 +17,8 @@ export interface FuzzCase {
 }
 
 interface Replayed {
-  /** The requests of the last step with their answers. The list is empty if the last step is not a request. */
+  /** Empty if the last step is not a request. */
   readonly exchanges: readonly Exchange[];
-  /** The kinds of the failures of the last step. */
   readonly failures: readonly string[];
 }
 
@@ -43,7 +42,6 @@ export async function replay(ground: FuzzGround, steps: readonly Step[]): Promis
   }
 }
 
-/** Formats an outcome, such as `422 invalid_request` or `200`. */
 export function outcomeOf({ answer, problem }: Exchange): string {
   return answer ? `${answer.status} ${codeOf(answer.body) ?? ''}`.trim() : (problem?.brief ?? '');
 }

@@ -37,7 +37,6 @@ interface GivenAnswer {
   errors?: string[];
 }
 
-/** Returns the names of the rules that an answer breaks. */
 function brokenBy({
   caller = owner,
   status,
@@ -98,7 +97,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ caller: key, status: 200, body: page, step: { operation: 'listMembers' } })).to.include(rule[0]);
   });
 
-  it('accepts a page for people that shows its refusal only by the status, without an error code', () => {
+  it('accepts an HTML page that refuses by its status, without an error code', () => {
     const html = { ...usual, 'content-type': 'text/html; charset=utf-8' };
     const step = { operation: 'getMailPreference', path: { clubId: 'nobody', token: 't' } } as const;
     const rule = 'answers as session, key, club, role and scope demand';
@@ -149,7 +148,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(campaign({ content: { subject: clubs.other.canary } })).to.include('shows nothing of another club');
   });
 
-  it('reports a page whose length disagrees with the total and the query', () => {
+  it('reports a page with a length that contradicts the total and the query', () => {
     const rule = ['answers with the page that was asked for'];
     expect(brokenBy({ status: 200, body: { data: [], total: 1 } })).to.deep.equal(rule);
     const step = { query: [['page', '2']] } as const;

@@ -10,13 +10,11 @@ import type { Caller } from './world/callers.ts';
 import type { Exchange } from './world/world.ts';
 
 export interface Broken {
-  /** The name of the rule. */
   readonly rule: string;
   /** Describes how the answer violates the rule. */
   readonly what: string;
 }
 
-/** A request and its answer, with all data that the rules need. */
 interface Case extends Exchange {
   readonly operation: ContractOperation;
   readonly status: number;
@@ -136,7 +134,6 @@ const rules: Readonly<Record<string, Rule>> = {
   },
 };
 
-/** @returns the rules that an answer breaks */
 export function brokenRules(exchange: Exchange, clubs: ClubsOfCase, pool: Pool): Broken[] {
   const operation = operationOf(exchange.step.operation);
   if (exchange.problem !== undefined)
@@ -166,7 +163,7 @@ const messageOf = ({ answer }: Case): string => answer?.text ?? '';
  */
 const isLimited = ({ code }: Case) => code === 'rate_limited' || code === 'rate_limit_unavailable';
 
-/** Returns the error code with which session, key, club, role or scope must refuse the request; undefined if they admit the caller. */
+/** Undefined if session or key, club, and role or scope admit the caller. */
 function refusalOf({ operation, caller, resolvedStep, clubs }: Case): ErrorCode | undefined {
   const { auth, roles, scope, pathParameters } = operation;
   const clubId = resolvedStep.path['clubId']?.toLowerCase();
@@ -193,7 +190,6 @@ function clubNamed(clubs: ClubsOfCase, id: string | undefined): ClubName | undef
   return (['own', 'other'] as const).find((name) => clubs[name].clubId === id);
 }
 
-/** Returns the club in the path. */
 const clubOf = ({ clubs, resolvedStep }: Case) => clubNamed(clubs, resolvedStep.path['clubId']?.toLowerCase());
 
 const otherThan = (club: ClubName): ClubName => (club === 'own' ? 'other' : 'own');
@@ -224,7 +220,6 @@ function withoutDrafts(part: unknown): unknown {
   return Object.fromEntries(otherParts.map(([name, value]) => [name, withoutDrafts(value)]));
 }
 
-/** Returns every text in a body, except ids that the caller chooses. */
 function idsIn(body: Json | undefined): string[] {
   if (typeof body === 'string') return [body];
   if (Array.isArray(body)) return (body as readonly Json[]).flatMap(idsIn);

@@ -13,7 +13,7 @@ const request = (name: string, id: string, more: Partial<RequestStep> = {}): Req
 const namesOf = (steps: readonly Step[]) => steps.filter(isRequest).map(({ name }) => name);
 
 describe('test/proofs/fuzz/shrink', () => {
-  it('returns the last step and the steps whose answers it needs, directly or indirectly', () => {
+  it('returns the last step and all steps that it needs', () => {
     const steps: Step[] = [
       request('s1', '{{own.course}}'),
       request('s2', '{{s1/data/id}}'),
@@ -25,7 +25,7 @@ describe('test/proofs/fuzz/shrink', () => {
     expect(stepsNeeded(steps)).to.have.length(3);
   });
 
-  it('returns the step whose concurrent request gets the needed answer', () => {
+  it('returns a step if its concurrent request gets the needed answer', () => {
     const beside = request('s1b', '{{own.course}}');
     const steps = [request('s1', '{{own.course}}', { beside }), request('s2', '{{s1b/data/id}}')];
     expect(namesOf(stepsNeeded(steps))).to.deep.equal(['s1', 's2']);

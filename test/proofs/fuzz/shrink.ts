@@ -36,7 +36,7 @@ export async function shrink(ground: FuzzGround, failure: Failure): Promise<read
 
 type Fails = (steps: readonly Step[]) => Promise<boolean>;
 
-/** Returns the last step, and the steps whose answers it needs, directly or indirectly. */
+/** The last step also needs the steps that its templates name, directly or indirectly. */
 export function stepsNeeded(steps: readonly Step[]): readonly Step[] {
   const requests = steps.filter(isRequest);
   const byName = new Map(requests.flatMap((step) => [step, step.beside ?? step].map(({ name }) => [name, step])));
@@ -70,7 +70,6 @@ async function fewer(steps: readonly Step[], fails: Fails): Promise<readonly Ste
   return [...remainingSteps, ...last];
 }
 
-/** Simplifies the last request, one part at a time. */
 async function simpler(steps: readonly Step[], fails: Fails): Promise<readonly Step[]> {
   const before = steps.slice(0, -1);
   let last = steps.at(-1);

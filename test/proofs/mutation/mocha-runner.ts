@@ -1,7 +1,6 @@
 /**
- * Runs our tests for Stryker. mocha runs in the process of Stryker and loads the test files once. For each mutant, mocha then runs the
- * tests that reach the mutant.
- * The mocha runner of Stryker 10.0.0 looks for files that mocha 12 does not have. Delete this runner when Stryker supports mocha 12.
+ * Runs our tests for Stryker. mocha loads the test files once, and for each mutant runs the tests that reach it. The mocha runner of
+ * Stryker 10.0.0 needs files that mocha 12 does not have. Delete this runner when Stryker supports mocha 12.
  */
 import path from 'node:path';
 import { INSTRUMENTER_CONSTANTS, type InstrumenterContext, type StrykerOptions } from '@stryker-mutator/api/core';
@@ -107,7 +106,6 @@ class OurMochaRunner implements TestRunner {
 /** A reporter that prints nothing, because only Stryker reads the results. */
 class Silent extends Mocha.reporters.Base {}
 
-/** Returns the state that the code of Stryker in the mutated files reads and writes. */
 function instrumented(): InstrumenterContext {
   const everywhere = globalThis as unknown as Record<string, InstrumenterContext>;
   return (everywhere[INSTRUMENTER_CONSTANTS.NAMESPACE] ??= {});
@@ -118,7 +116,6 @@ function bail(suite: Suite, bails: boolean): void {
   for (const inner of suite.suites) bail(inner, bails);
 }
 
-/** Describes the result of a test. A failed hook is identified by its own title. */
 const resultOf = (test: Runnable) => ({
   id: test.fullTitle(),
   name: test.fullTitle(),

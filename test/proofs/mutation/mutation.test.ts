@@ -13,7 +13,7 @@ describe('npm run prove -- mutate', () => {
     expect(sources.toSorted()).to.deep.equal(files.toSorted());
   });
 
-  it('uses only unit tests, among them the tests that import a rule', () => {
+  it('runs only unit tests, including the tests that import a rule', () => {
     const webhooks = mutationTargets().find(({ name }) => name === 'webhooks');
     expect(webhooks?.sources).to.include('domain/webhooks/deliveries/schedule.policy.ts');
     expect(webhooks?.tests).to.include('test/domain/webhooks/deliveries/schedule.policy.test.ts');

@@ -2,12 +2,11 @@ import { expect } from 'chai';
 import { changesOf } from './statement-changes.ts';
 import { spread } from './statement-runs.ts';
 
-/** Returns one text for each change: the file with this change. */
 const changedSources = (source: string) =>
   changesOf(source).map(({ start, end, text }) => source.slice(0, start) + text + source.slice(end));
 
 describe('changes of statements', () => {
-  it('include the removal of a condition, and a different comparison, lock or count', () => {
+  it('remove conditions, and change comparisons, locks and counts', () => {
     const statement = 'sql`UPDATE rows SET fence = fence + 1 WHERE id = ${id} AND at <= now() FOR UPDATE SKIP LOCKED`';
     expect(changedSources(statement)).to.deep.equal([
       statement.replace(' + 1', ''),
@@ -28,7 +27,7 @@ describe('changes of statements', () => {
     ]);
   });
 
-  it('include three changes of a condition, and the removal of a call', () => {
+  it('change a condition in three ways, and remove a call', () => {
     expect(changedSources('if (a === b) go();')).to.deep.equal([
       'if (true) go();',
       'if (false) go();',

@@ -4,7 +4,6 @@
 import ts from 'typescript';
 import type { Result } from './tally.ts';
 
-/** A change of a file: `text` replaces the text between the positions `start` and `end`. */
 export interface Change {
   start: number;
   end: number;
@@ -64,7 +63,6 @@ const changesOfSql: readonly [RegExp, (found: string) => string][] = [
   [/\b[a-z_]+ = NULL, /g, () => ''],
 ];
 
-/** @returns the changes of a TypeScript file that this runner makes, in order */
 export function changesOf(source: string): Change[] {
   const file = ts.createSourceFile('changed.ts', source, ts.ScriptTarget.Latest, true);
   const changes: Change[] = [];
@@ -112,7 +110,6 @@ export function changesOf(source: string): Change[] {
 const isCall = (node: ts.Expression): boolean =>
   ts.isCallExpression(ts.isAwaitExpression(node) ? node.expression : node);
 
-/** A change that was tried. */
 export interface TriedChange {
   file: string;
   line: number;
@@ -121,7 +118,6 @@ export interface TriedChange {
   result: Result;
 }
 
-/** @returns the line of a change, the old text and the new text, short enough to print */
 export function describeChange(
   text: string,
   { start, end, text: to }: Change,

@@ -7,7 +7,6 @@ export type Result = 'killed' | 'survived' | 'hung' | 'invalid';
 export interface MutationTally {
   killed: number;
   survived: number;
-  /** A line for each change whose tests did not end. */
   hung: readonly string[];
 }
 
@@ -27,7 +26,6 @@ export function tallyOf(tried: readonly { result: Result; line: string }[]): Mut
   return { killed: count('killed'), survived: count('survived'), hung };
 }
 
-/** Formats the counts. Hung changes are not counted. */
 export function mutationLine(tallies: readonly MutationTally[]): string {
   const [killed, survived] = [sum(tallies, 'killed'), sum(tallies, 'survived')];
   return `mutants ${killed + survived}, killed ${killed}, survived ${survived}, score ${shareOf(tallies).toFixed(2)}`;
@@ -39,7 +37,6 @@ export function shareOf(tallies: readonly MutationTally[]): number {
   return killed + survived === 0 ? 1 : killed / (killed + survived);
 }
 
-/** @returns the error message of a run with hung changes */
 export function aboutHung(lines: readonly string[]): string {
   return [
     `${lines.length} change(s) hung and were stopped, so it is unknown whether a test would notice them:`,

@@ -6,7 +6,6 @@ import { isQuick, isUnitTest, testFiles } from '../../run/files.ts';
 import { committedDurations } from '../../run/timings.ts';
 
 export interface Target {
-  /** The name for the command line: a folder of domain/, or `platform`, or `api`. */
   name: string;
   /** The files to change, and the tests that may kill the mutants; paths from the directory of the project. */
   sources: readonly string[];
@@ -118,7 +117,7 @@ function nameOf(file: string): string {
 
 type Imports = (file: string) => readonly string[];
 
-/** @returns a function that returns the imports of a file in the project, and reads each file once */
+/** Reads each file only once. */
 function importGraph(): Imports {
   const known = new Map<string, readonly string[]>();
   return (file) => {

@@ -19,16 +19,13 @@ const shownOfFinding = 200;
 const shownOfTrace = 400;
 
 interface SimulationOptions {
-  /** The rule that is removed in this run. */
   without?: RemovedRule;
   seed: number;
   engines: readonly Engine[];
   schedules: number;
-  /** The largest number of commands in each schedule. */
   commands: number;
   /** Whether all schedules are paced (see playing.ts). Otherwise every second schedule of an engine is paced. */
   isPaced: boolean;
-  /** The number of processes that share the schedules. */
   processes: number;
   /** The number of this process, from 0; undefined in the process that starts the other processes. */
   part?: number;
@@ -36,13 +33,11 @@ interface SimulationOptions {
   keepsGoing: boolean;
 }
 
-/** The result of a schedule, which a process sends to its parent. */
 export interface PlayedSchedule {
   steps: number;
   broken: boolean;
 }
 
-/** @throws Problem with the wrong argument and the usage */
 export function simulationArguments(args: readonly string[]): SimulationOptions {
   try {
     const text = { type: 'string' } as const;
@@ -82,10 +77,7 @@ function wholeNumber(name: string, text: string | undefined, otherwise: number):
   return Number(text);
 }
 
-/**
- * @returns the schedules that the options request, or one part of these schedules. Each schedule has its own seed, and the engines take
- * turns
- */
+/** Each schedule has its own seed, and the engines take turns. */
 export function schedulesOf({
   seed,
   engines: chosenEngines,
@@ -105,7 +97,7 @@ export function schedulesOf({
   return all.filter((_, place) => Math.floor(place / chosenEngines.length) % processes === part);
 }
 
-/** @returns the exit code: 0 if every invariant held */
+/** @returns the exit code */
 export async function simulate(options: SimulationOptions): Promise<number> {
   const { database, masterKey } = readConfig();
   const stand = await openStand(database.url.reveal(), createVault(masterKey), options.without?.sql);
@@ -131,7 +123,6 @@ export async function simulate(options: SimulationOptions): Promise<number> {
   return count.exitCode;
 }
 
-/** Counts schedules and prints the closing line. */
 export class Count {
   schedules = 0;
   #steps = 0;
@@ -152,7 +143,6 @@ export class Count {
   }
 }
 
-/** Returns the command that plays the schedule again. */
 export function replayOf({ engine, seed, commands, paced }: Schedule): string {
   return `npm run prove -- simulate --engine ${engine} --seed ${seed} --schedules 1 --commands ${commands}${paced ? ' --paced' : ''}`;
 }

@@ -2,7 +2,6 @@
 
 /** In every decision, 0 is the usual choice: the first ready action, no fault, or the first command. */
 export class Decisions {
-  /** The decisions so far. */
   readonly choices: number[] = [];
   readonly #next: (below: number) => number;
   readonly #fraction: () => number;
@@ -31,7 +30,6 @@ export class Decisions {
     return choice;
   }
 
-  /** @returns an item of the list */
   pick<T>(list: readonly T[]): T {
     const picked = list[this.choose(list.length)];
     if (picked === undefined) throw new Error('The list to choose from is empty');

@@ -20,10 +20,9 @@ const tables = /\b(?:FROM|JOIN)\s+"?(\w+)"?(?:\s+(?:AS\s+)?"?(\w+)"?)?/gi;
 const rowLocks = /\bFOR\s+(?:NO KEY\s+)?(?:UPDATE|SHARE)\b(?:\s+OF\s+"?(\w+)"?)?/gi;
 const changes = /\b(?:UPDATE|DELETE FROM)\s+"?(\w+)"?/gi;
 
-/** Imports that have ended. The order does not apply to them, but only to imports in progress. */
+/** The order does not apply to imports that have ended. */
 const ended = /completed_at IS NOT NULL/;
 
-/** @returns the tables of the documented order whose rows the statement locks */
 function lockedTables(statement: string): string[] {
   const named = [...statement.matchAll(tables)];
   const locked = [...statement.matchAll(changes)].map(([, table = '']) => table);
@@ -37,11 +36,10 @@ function lockedTables(statement: string): string[] {
   );
 }
 
-/** The locks that one transaction has so far. */
 export class LocksOfTransaction {
   readonly #locked = new Set<string>();
 
-  /** Records the locks of the next statement. @returns the violation of the order; undefined without a violation */
+  /** @returns the violation of the order; undefined without a violation */
   next(statement: string): string | undefined {
     const fresh = lockedTables(statement).filter((table) => !this.#locked.has(table));
     const wrong = fresh

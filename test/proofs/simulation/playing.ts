@@ -12,14 +12,12 @@ import { simulatedWorkflows } from './temporal/module-hooks.ts';
 export interface Schedule {
   engine: Engine;
   seed: number;
-  /** The largest number of commands. */
   commands: number;
   /**
    * In a paced schedule each command runs after the earlier work is done, and time passes between commands. In other schedules commands
    * run close together.
    */
   paced?: true;
-  /** Decisions that replace the random decisions of the seed. */
   decisions?: readonly number[];
 }
 
@@ -27,7 +25,6 @@ export interface Played {
   steps: number;
   trace: readonly string[];
   decisions: readonly number[];
-  /** The broken invariant, or an unexpected error. */
   broken?: { invariant: string; details: string };
 }
 
@@ -76,14 +73,8 @@ export async function openStand(url: string, vault: Vault, change?: string): Pro
   };
 }
 
-/** The number of tries to shorten a schedule. */
 const maxTries = 200;
 
-/**
- * Shortens a failed schedule as long as the same invariant breaks. It cuts off the end of the schedule, and replaces choices by the usual
- * choice.
- * @returns the shorter schedule and its result
- */
 export async function shorten(
   stand: Stand,
   schedule: Schedule,

@@ -1,7 +1,6 @@
 /**
- * The real Postgres of a simulation. Each statement of a simulated process waits until the schedule sends it. The simulation also sets the
- * time and the random numbers of a statement. For this, the search path names a schema before `pg_catalog`. This schema has functions with
- * the same names as the Postgres functions.
+ * The real Postgres of a simulation. A statement of a simulated process waits until the schedule sends it. The simulation also sets the
+ * time and random numbers of statements: a schema before `pg_catalog` has functions with the names of the Postgres functions.
  */
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
@@ -22,7 +21,6 @@ const deadlockTimeoutMs = 4;
  */
 const sameOrder = '-c enable_hashjoin=off -c enable_hashagg=off -c plan_cache_mode=force_custom_plan';
 
-/** A real connection that simulated connections use one after another. */
 interface Line {
   client: pg.Client;
   pid: number;
@@ -37,18 +35,13 @@ export interface Statement {
   values: readonly unknown[];
   /** The result; undefined after a failure or before the answer. */
   readonly result: pg.QueryResult | undefined;
-  /** Sends the statement. @returns whether the server answered the statement; otherwise the statement waits for a lock */
+  /** Sends the statement. @returns false if the statement waits for a lock */
   send(): Promise<boolean>;
   /** Whether the transaction of the statement continues, so that it releases no lock. */
   readonly keepsLocks: boolean;
-  /** Passes the result to the process. */
   deliver(): void;
-  /** Ends the statement with a lock timeout. */
   timeOut(): Promise<void>;
-  /**
-   * Breaks the connection, so that the process gets an error. @param isSent whether the server runs the statement before the connection
-   * breaks
-   */
+  /** @param isSent whether the server runs the statement before the connection breaks */
   cut(isSent: boolean): Promise<void>;
 }
 
@@ -119,7 +112,7 @@ export class SimulatedPostgres {
     await Promise.all(lines.map(({ client }) => client.end()));
   }
 
-  /** Resolves when no unscheduled work is under way, such as connecting and rolling back. */
+  /** Waits for work outside the schedule, such as connecting and rolling back. */
   async quiet(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
@@ -134,10 +127,9 @@ export class SimulatedPostgres {
     this.#underWay.add(watched);
   }
 
-  /** The last unscheduled query. The next unscheduled query waits for its end. */
+  /** The last unscheduled query. Such queries run one after another. */
   #asked: Promise<unknown> = Promise.resolve();
 
-  /** Runs a query outside the schedule. */
   async ask<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
     if (!this.#control) throw new Error('Not open');
     const { client } = this.#control;
@@ -161,7 +153,6 @@ export class SimulatedPostgres {
     if (emptied.length > 0) await this.ask(`VACUUM ${emptied.map((table) => `"${table}"`).join(', ')}`);
   }
 
-  /** Rolls back the open transactions of a dead process. */
   async drop(process: SimulatedProcess): Promise<void> {
     const connections = this.#held.get(process);
     this.#held.delete(process);
@@ -252,7 +243,6 @@ export class SimulatedPostgres {
   }
 }
 
-/** Implements `Client` of the driver, with a simulated connection. */
 class SimulatedConnection extends EventEmitter {
   readonly line: Line;
   readonly #postgres: SimulatedPostgres;
@@ -289,7 +279,6 @@ class SimulatedConnection extends EventEmitter {
     return sending.answered;
   }
 
-  /** Whether the connection was released or broke. */
   get isOver(): boolean {
     return this.#released;
   }
@@ -303,7 +292,6 @@ class SimulatedConnection extends EventEmitter {
     else this.#postgres.giveBack(this.line);
   }
 
-  /** Ends the connection of a dead process, or a broken connection. */
   async abandon(): Promise<void> {
     if (this.#released) return;
     this.#released = true;

@@ -5,8 +5,7 @@ import { Count, type PlayedSchedule } from './command.ts';
 
 /**
  * @param args the arguments of the command, which each process also gets
- * @param keepsGoing whether the other processes continue after a finding of one process
- * @returns the exit code: 0 if every invariant held in every process
+ * @returns the exit code
  * @throws Problem when a process ends before its schedules
  */
 export async function simulateInProcesses(

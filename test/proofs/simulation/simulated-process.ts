@@ -7,13 +7,12 @@ import timersPromises from 'node:timers/promises';
 export interface SimulatedProcess {
   readonly name: string;
   alive: boolean;
-  /** The end of a pause of the process, in Unix milliseconds of the simulation. */
+  /** A paused process continues at this time. In Unix milliseconds of the simulation. */
   standsUntil: number;
-  /** The offset of its clock, in milliseconds. */
   skewMs: number;
 }
 
-/** Code that runs in the name of a simulated process. */
+/** Code of a simulated process. */
 interface Running {
   process: SimulatedProcess;
   /** A timer of this length is a poll. The simulated clock does not stop at the time of a poll. */
@@ -33,16 +32,13 @@ interface Timer {
 
 const running = new AsyncLocalStorage<Running>();
 
-/** The code that runs now. It is undefined outside the simulation. */
 export const runningNow = (): Running | undefined => running.getStore();
 
-/** Runs work as the code of a simulated process. @returns the result of the work */
 export const runAs = <T>(context: Running, work: () => T): T => running.run(context, work);
 
 /** The time, timers and random numbers of simulated processes. All other code uses the real time, timers and random numbers. */
 export class VirtualTime {
   now: number;
-  /** Replaces `Math.random` in simulated processes. */
   random: () => number = () => 0;
   #timers = new Set<Timer>();
   #order = 0;
@@ -111,7 +107,6 @@ export class VirtualTime {
     return [...this.#timers];
   }
 
-  /** Replaces the real time for code of simulated processes. @returns a function that restores the real time */
   install(): () => void {
     const real = {
       Date: globalThis.Date,

@@ -37,7 +37,7 @@ describe('simulation of the real engine', function () {
     it(`keeps every invariant if ${why}`, () => expectHeld(schedule));
   }
 
-  it('can play a schedule again from its decisions, with the same steps', async () => {
+  it('repeats the same steps when it plays a schedule from its decisions', async () => {
     const first = await stand.play({ engine: 'add-ons', seed: 3, commands });
     const again = await stand.play({ engine: 'add-ons', seed: 3, commands, decisions: first.decisions });
     expect(first.trace.length).to.be.greaterThan(50);

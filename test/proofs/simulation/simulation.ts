@@ -58,9 +58,8 @@ const lingeredSteps = [4, 8, 16, 32, 64] as const;
 const lingeredStepsPaced = [16, 64, 256] as const;
 /** In a paced schedule, while processes are busy, about one of this number of steps is a command. */
 const pacedSteps = 12;
-/** The delay of a late signal in a paced schedule, in milliseconds. In other schedules a late signal can arrive at any later step. */
+/** In milliseconds, for paced schedules. In other schedules a late signal can arrive at any later step. */
 const signalDelaysMs = [0, 1_000, 4_000, 30_000] as const;
-/** The `lock_timeout` of each connection (entities/data-source.ts). */
 const lockTimeoutMs = 5_000;
 /** Less than `idle_in_transaction_session_timeout`. */
 const idleInTransactionMs = 50_000;
@@ -70,21 +69,20 @@ interface Gate {
   label: string;
   pass: () => void;
   statement?: Statement;
-  /** The time at which the statement began to wait for a lock. */
+  /** The statement waits for a lock since this time. */
   parkedAt?: number;
 }
 
 /** A signal that arrives some time after it was sent. */
 interface LateSignal {
   run: Run;
-  /** The earliest time at which the signal arrives, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   from: number;
   /** Whether this signal is a second copy of a signal that arrived in time. */
   isDouble: boolean;
 }
 
 interface ActionOf extends Action {
-  /** The process of the statement, or of the call to an outside service. */
   process?: SimulatedProcess;
 }
 
@@ -106,7 +104,7 @@ export class Simulation {
   slow = false;
   /** Whether the simulation let leases expire before their time. */
   lapsed = false;
-  /** The number of effects that happened, but were not recorded because of an interruption. */
+  /** Effects that happened, but were not recorded because of an interruption. */
   cuts = 0;
   /** Whether an attempt of an activity reached two workers. */
   doubled = false;
@@ -167,7 +165,6 @@ export class Simulation {
     });
   }
 
-  /** Whether the schedule still causes faults. */
   get turbulent(): boolean {
     return this.#turbulent;
   }
@@ -186,7 +183,7 @@ export class Simulation {
     }
   }
 
-  /** Plays the schedule to its end. @param commands the largest number of commands @throws BrokenInvariant */
+  /** @throws BrokenInvariant */
   async play(stage: Stage, commands: number): Promise<Outcome> {
     this.#stage = stage;
     await this.postgres.setClock(this.time.now);
@@ -236,7 +233,6 @@ export class Simulation {
     return { steps: this.steps, trace: this.trace };
   }
 
-  /** Ends all processes, even if the schedule has not ended. */
   async end(): Promise<void> {
     const all = [...this.#workers.values()].map(({ process }) => process).concat([...this.#requests], this.#world);
     for (const process of all) {
@@ -262,7 +258,6 @@ export class Simulation {
   /**
    * Runs the commands of `calm` after all earlier requests have ended. Otherwise an earlier request, such as to pause, could still undo the
    * commands.
-   * @returns whether the commands ran
    */
   #open(): boolean {
     if (!this.#toOpen || this.#requests.size > 0) return false;
@@ -293,7 +288,7 @@ export class Simulation {
     return actions.every(({ process }) => process !== undefined && this.#isLingering(process));
   }
 
-  /** Call this function only when no process has work at the moment. @returns whether time has passed; false at the end */
+  /** Only for moments when no process has work. @returns whether time has passed; false at the end */
   async #rest(stage: Stage): Promise<boolean> {
     if (this.#parked.length > 0) return this.#waitForLocks();
     if (!this.lossy) await this.#expectSomebodyLooks(stage);
@@ -437,7 +432,7 @@ export class Simulation {
     return new Promise((resolve) => this.#enter({ process, label, pass: resolve }));
   }
 
-  /** @returns the actions of the other processes, or all actions if the other processes have no actions */
+  /** All actions if the other processes have none. */
   #withoutLingering(actions: readonly ActionOf[]): readonly ActionOf[] {
     const others = actions.filter(({ process }) => process === undefined || !this.#isLingering(process));
     return others.length > 0 ? others : actions;
@@ -640,7 +635,6 @@ export class Simulation {
     this.#lingers = { process, untilStep: this.steps + steps };
   }
 
-  /** Whether an effect has happened that is not recorded yet. */
   #isDelicate({ process, statement }: Gate): boolean {
     return !statement || statement.text.startsWith('DELETE FROM wakes') || this.postgres.isInTransaction(process);
   }

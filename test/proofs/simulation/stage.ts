@@ -21,12 +21,10 @@ export class BrokenInvariant extends Error {
   }
 }
 
-/** @throws BrokenInvariant when the condition is false */
 export function mustHold(holds: boolean, invariant: string, details: () => string): void {
   if (!holds) throw new BrokenInvariant(invariant, details());
 }
 
-/** A command of the schedule for an API process. */
 export interface Command {
   label: string;
   /** Runs the command in an API process. A refusal of the domain does not count as a fault. */
@@ -35,7 +33,6 @@ export interface Command {
 
 export interface Stage {
   types: readonly WorkflowType[];
-  /** Returns the dependencies of activities, for a process. */
   depsFor: (db: Database, permits: ReturnType<typeof createAttemptPermits>) => Partial<ActivityDeps>;
   /**
    * Whether the worker with this name makes first attempts of deliveries directly, without a run. If the function is missing, no worker
@@ -44,15 +41,15 @@ export interface Stage {
   hasDirectLane?: (worker: string) => boolean;
   /** Returns the next command. The first choice must be harmless. */
   command: (decisions: Decisions) => Command;
-  /** The simulation calls this function with each statement that Postgres has answered. @throws BrokenInvariant */
+  /** @throws BrokenInvariant */
   onStatement?: (statement: Statement) => void;
-  /** Repairs the outside services, and resumes everything that is paused or disabled. @returns the commands that complete the repair */
+  /** Repairs the outside services, and resumes everything that is paused or disabled. */
   calm: () => readonly Command[];
   /** @throws BrokenInvariant when an invariant is broken. The simulation calls this check each time that no process has work */
   atRest?: () => Promise<void>;
   /** @throws BrokenInvariant when an invariant is broken. The simulation calls this check at the end, when all work must have ended */
   atEnd: () => Promise<void>;
-  /** All work must end within this time after the call of `calm`, in milliseconds. */
+  /** In milliseconds after the call of `calm`. */
   horizonMs: number;
   /** The longest lease of the rows of the scenario, in milliseconds. The default is a minute. */
   leaseMs?: number;

@@ -15,9 +15,9 @@ interface Looks {
   types: readonly WorkflowType[];
   /** Unix milliseconds. */
   now: number;
-  /** @returns the time at which the run of a row reads the row by itself, in Unix milliseconds; undefined if the row has no run */
+  /** @returns when the run reads the row by itself, in Unix milliseconds; undefined without a run */
   looksAt: (workflowId: string) => number | undefined;
-  /** The largest allowed time between the moment when a row is due and the moment when its run reads the row. */
+  /** A run must read a due row within this time. */
   slackMs: number;
 }
 

@@ -24,25 +24,16 @@ const log = pino({ enabled: false });
 
 export interface SimulatedWorker {
   process: SimulatedProcess;
-  /** Tells the relay that work waits. */
   notify: () => void;
   relay: Relay | undefined;
   lane: ReturnType<typeof createDirectLane> | undefined;
-  /** The number of running activities. */
   tasks: number;
   /** Whether the worker takes no new tasks, because another version replaces it. */
   leaves: boolean;
-  /** Starts the relay, which carries facts and wakes to Temporal. */
   startRelay(client: WorkflowClient): void;
-  /**
-   * Runs an attempt of an activity.
-   * @param end waits for a step of the schedule before Temporal gets the result
-   * @returns the result of the activity
-   */
   perform(task: ActivityTask, beat: () => void, end: () => Promise<void>): Promise<unknown>;
 }
 
-/** @param notify tells relays that work waits */
 export function makeWorker(
   process: SimulatedProcess,
   { stage, source, notify }: { stage: Stage; source: DataSource; notify: () => void },
@@ -113,7 +104,6 @@ export function makeWorker(
   });
 }
 
-/** Converts a value in the same way as its way through Temporal does. */
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 function contextOf({ workflowType, attempt, clubId }: ActivityTask, beat: () => void): Context {
@@ -132,7 +122,6 @@ function contextOf({ workflowType, attempt, clubId }: ActivityTask, beat: () => 
 
 type Execute = (input: ActivityExecuteInput) => Promise<unknown>;
 
-/** @returns the activity, wrapped by its interceptors; the first interceptor is the outermost */
 function within(
   interceptors: readonly ((context: Context) => ActivityInterceptors)[],
   context: Context,

@@ -4,10 +4,6 @@ import { messageOf, Problem } from '../../../dev/problem.ts';
 
 const [least, most] = [0.02, 24];
 
-/**
- * @returns the number of hours during which the people of the soak act @throws Problem when the argument is not `--hours` with a number
- * from 0.02 to 24
- */
 export function soakArguments(args: readonly string[]): { hours: number } {
   const usage = `Usage: npm run prove -- soak --hours 2 (a number from ${least} to ${most}).`;
   let text: string | undefined;

@@ -12,10 +12,8 @@ const recipients = 60;
 const mailsPerMinute = 600;
 
 interface CampaignLoad {
-  /** The number of mails of all campaigns so far. */
   readonly mails: number;
   sendOne(): Promise<void>;
-  /** Counts the campaigns that have not ended. */
   openCount(): Promise<number>;
   tally(log: string): Promise<FactTally>;
 }

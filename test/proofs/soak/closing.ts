@@ -4,7 +4,6 @@ import type { FactTally } from './tally.ts';
 
 const linesShown = 20;
 
-/** @param hours the number of hours during which people act @returns the lines, with the sums in the last line */
 export function closingLines(
   { facts, lostFacts, twice }: FactTally,
   samples: readonly Sample[],

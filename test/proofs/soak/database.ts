@@ -3,7 +3,6 @@ import type { DataSource } from 'typeorm';
 
 export interface TableSize {
   name: string;
-  /** The size with indexes and TOAST. */
   bytes: number;
   rows: number;
 }
@@ -38,7 +37,6 @@ export const isPassedThrough = (table: string): boolean => passing.test(table);
 
 export interface Waiting {
   connections: number;
-  /** The age of the oldest waiting fact or wake, in seconds. */
   factsLag: number;
   facts: number;
   wakes: number;

@@ -18,7 +18,7 @@ describe('growth report of the soak', () => {
     expect(line.mean).to.equal(2.75);
   });
 
-  it('returns the change in an hour as a percentage of the mean, which is 0 for constant values', () => {
+  it('returns the hourly change in percent of the mean, and 0 for constant values', () => {
     expect(percentAnHour(points([100, 100, 100, 100])).percent).to.equal(0);
     expect(percentAnHour(points([99, 100, 101])).percent).to.be.closeTo(60, 1e-9);
     expect(percentAnHour(points([101, 100, 99])).percent).to.be.closeTo(-60, 1e-9);

@@ -1,17 +1,13 @@
 /** Computes growth by linear regression. Pure. */
 
 interface Point {
-  /** The time in hours since the beginning. */
   x: number;
   y: number;
 }
 
 interface Line {
-  /** The change of y in an hour. */
   slope: number;
-  /** The standard error of the slope. */
   error: number;
-  /** The mean of y. */
   mean: number;
 }
 

@@ -34,7 +34,6 @@ function answerSignals(channel, place) {
   });
 }
 
-/** Returns the sizes of the heap of this thread, in bytes. */
 function collectedHeaps() {
   globalThis.gc?.();
   const { heapUsed, heapTotal, external } = process.memoryUsage();

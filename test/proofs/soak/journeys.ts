@@ -17,12 +17,10 @@ const keenAfterMs = { least: 15_000, most: 60_000 };
 interface JourneyLoad {
   readonly entered: number;
   enter(): Promise<void>;
-  /** Counts the runs that have not begun or not ended. */
   openCount(): Promise<number>;
   tally(log: string): Promise<FactTally>;
 }
 
-/** @param most the number of students */
 export async function openJourneys(deps: { db: Database; vault: Vault }, most: number): Promise<JourneyLoad> {
   const { source } = deps.db;
   await noteFacts(source);

@@ -17,13 +17,10 @@ const deadForMs = { least: 0, most: 5_000 };
 
 interface KillSchedule {
   readonly kills: readonly SoakVictim[];
-  /** The time between two kills. */
   readonly paceMs: number;
-  /** Kills processes until the time is over. Resolves when all processes run again. */
   run(remainingMs: () => number): Promise<void>;
 }
 
-/** @param ms the time during which people act and processes are killed */
 export function killing(
   place: MailGround,
   { worker, api }: Readonly<Record<'worker' | 'api', Second>>,

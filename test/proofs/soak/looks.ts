@@ -14,15 +14,12 @@ const hourMs = 3_600_000;
 interface SampledSystem {
   source: DataSource;
   temporal: { address: string; namespace: string };
-  /** The current process ids by name. */
   pids: () => Readonly<Record<string, number | undefined>>;
-  /** The directory into which the heap probes write. */
   directory: string;
-  /** Describes the actions of people so far, for the line of a sample. */
   standing: () => string;
 }
 
-/** Takes samples until the time is over, and prints a line for each sample. @returns the samples */
+/** @returns the samples */
 export async function lookEachMinute(system: SampledSystem, remainingMs: () => number): Promise<Sample[]> {
   const samples: Sample[] = [];
   const beganAt = performance.now();

@@ -52,19 +52,14 @@ const clubsWithFiles = 10;
 const videoEvery = 4;
 
 export interface People {
-  /** Makes all people act until the time is over. */
   act(remainingMs: () => number): Promise<unknown>;
-  /** Describes the actions so far. */
   standing(): string;
-  /** Counts the unfinished work of each kind. */
   underWay(): Promise<Record<string, number>>;
-  /** Ends all waits for answers. */
   giveUp(): void;
   tally(): Promise<FactTally>;
   close(): Promise<void>;
 }
 
-/** @param ms the time during which people act @param eitherApi returns the address of the API for the next call */
 export async function gatherPeople(
   { ground, log }: MailGround,
   { db, model, ms, eitherApi }: { db: Database; model: FakeModel; ms: number; eitherApi: () => string },

@@ -4,13 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import path from 'node:path';
 
 export interface Use {
-  /** The resident memory, in bytes. */
   rss: number;
   /**
    * The part of the resident memory that contains pages of files, such as the code of programs. The system loads a page at its first use.
    */
   file: number;
-  /** The open file descriptors: files, pipes and sockets. */
   handles: number;
   /** The heaps after a garbage collection; undefined for other programs. */
   heaps?: Heaps;
@@ -19,13 +17,10 @@ export interface Use {
 /** Sizes in bytes. Each size is the sum over all threads. */
 interface Heaps {
   used: number;
-  /** The size of the heap, including the memory that V8 reserves for new objects. */
   reserved: number;
-  /** Buffers outside the heap. */
   external: number;
 }
 
-/** @returns the resources of a process; undefined if the process has ended */
 export function useOf(pid: number): Use | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -37,14 +32,11 @@ export function useOf(pid: number): Use | undefined {
   }
 }
 
-/** The time limit for an answer of the probe. It is longer than the time for which the probe waits for its threads. */
+/** Longer than the wait of the probe for its threads. */
 const heapWithinMs = 8_000;
 const lookEveryMs = 200;
 
-/**
- * Makes a process that has loaded the probe collect its garbage.
- * @returns the heaps of the process; undefined if the process does not answer in time
- */
+/** @returns the heaps of the process; undefined if the process does not answer in time */
 export async function heapsOf(pid: number, directory: string): Promise<Heaps | undefined> {
   const file = path.join(directory, `${pid}.json`);
   const before = contentOf(file);
@@ -73,13 +65,11 @@ function contentOf(file: string): string {
 interface Stat {
   pid: number;
   parent: number;
-  /** The CPU time so far in user and system mode, in seconds. */
   seconds: number;
 }
 
 const ticksPerSecond = 100;
 
-/** Returns the process with this id and all its descendants. */
 export function familyOf(pid: number): Stat[] {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? statOf(Number(name)) : []));
   const family = all.filter((stat) => stat.pid === pid);

@@ -56,7 +56,6 @@ async function removeTokens({ db }: Deps, now: Date): Promise<Round> {
   return removeExpiredTokens(db, now);
 }
 
-/** Runs each job until no work remains. @returns the number of changed rows */
 export async function retainFast(deps: Deps): Promise<number> {
   let changed = 0;
   for (const { ms, run } of fastJobs) {

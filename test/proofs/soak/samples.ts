@@ -4,15 +4,13 @@ import { isPassedThrough, type TableSize, type Waiting } from './database.ts';
 import type { Use } from './processes.ts';
 
 export interface Sample {
-  /** The hours since people began to act. */
   x: number;
-  /** The resources of the processes, by name. */
   processes: Readonly<Record<string, Use>>;
   tables: readonly TableSize[];
   waiting: Waiting;
   /** The number of open runs in Temporal, and the events of the longest history. */
   histories: { open: number; longest: number };
-  /** The CPU cores that all processes used since the last sample. */
+  /** CPU cores that all processes used since the last sample. */
   cores: number;
 }
 
@@ -20,17 +18,15 @@ export interface Sample {
 export const longLived = ['worker', 'API'] as const;
 
 interface Growth {
-  /** The growth in percent in an hour, with its standard error. */
+  /** In percent of the mean in an hour, with the standard error. */
   memory: { percent: number; error: number };
   heap: { percent: number; error: number };
   tables: { percent: number; error: number };
-  /** The change of the number of handles from the end of the warm-up to the end of the soak, which the fitted line gives. */
+  /** The change in open handles after the warm-up, by the fitted line. */
   handles: number;
-  /** Lines for each process and table, in order of growth. */
   details: string[];
 }
 
-/** @param hours the length of the run */
 export function growthOf(samples: readonly Sample[], hours: number): Growth {
   const warm = afterWarmUp(samples, hours);
   const pointsOf = (value: (sample: Sample) => number | undefined) =>

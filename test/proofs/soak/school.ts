@@ -15,13 +15,11 @@ import { compareFacts, type FactTally } from './tally.ts';
 interface School {
   clubId: Id;
   endpointId: Id;
-  /** The API path to which the shop sends its notices. */
   shop: string;
   /** The lessons that students complete, each lesson once. */
   lessons: { token: string; publicId: string; key: string }[];
 }
 
-/** The keys of the actions that the API has confirmed. */
 type AcknowledgedActions = Record<'sales' | 'signUps' | 'lessons', string[]>;
 
 interface SchoolLoad {
@@ -34,10 +32,7 @@ interface SchoolLoad {
 
 const students = 40;
 
-/**
- * @param api a function that returns the address of the API to call
- * @param completions the minimum number of lessons that all students together can complete
- */
+/** @param completions the minimum number of lessons that all students together can complete */
 export async function openSchool(
   deps: { db: Database; vault: Vault },
   { api, completions, urlOf }: { api: () => string; completions: number; urlOf: (endpointId: Id) => string },
@@ -62,7 +57,7 @@ export async function openSchool(
     async signUp() {
       const email = `new-${++number}@example.com`;
       const body = { name: 'New', email, password: 'correct horse battery' };
-      // 409 means that the sign-up took effect, and that its answer was lost.
+      // 409 means that the earlier call took effect, but its answer was lost.
       await post(`/v1/clubs/${school.clubId}/classroom/sign-up`, body, 'POST', undefined, [409]);
       acknowledged.signUps.push(email);
     },

@@ -14,7 +14,6 @@ export interface Second {
   start(): Promise<void>;
   /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** Ends the process, and does not restart it. */
   end(): Promise<void>;
 }
 
@@ -22,7 +21,6 @@ export interface Second {
 const portsAbove = 2_500;
 const readyWithinMs = 180_000;
 
-/** @param logs the directory of the logs */
 export function secondOf(ground: Ground, kind: 'worker' | 'API', logs: string): Second {
   const ports = ['API_PORT', 'API_METRICS_PORT', 'FILES_PORT', 'WORKER_PORT'].map((name) => [
     name,

@@ -30,7 +30,7 @@ const endLook = { everyMs: 2_000, printEvery: 15 };
 /** The model is fast, so that an answer takes less than a second. */
 const answer = { words: 20, delayMs: 20 };
 
-/** @returns the exit code: 0 if nothing was lost or doubled; 130 after an interruption */
+/** @returns the exit code */
 export async function soak(hours: number, interrupted: Promise<unknown>): Promise<number> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-soak-'));
   const model = await startFakeModel();
@@ -61,7 +61,6 @@ interface Run {
   hours: number;
   model: FakeModel;
   directory: string;
-  /** The second processes, which the caller must end. */
   seconds: Second[];
 }
 

@@ -8,7 +8,7 @@ describe('tally of the soak', () => {
     expect(compareFacts('sale', ['a', 'b'], ['b', 'a'])).to.deep.equal({ facts: 2, lostFacts: [], twice: [] });
   });
 
-  it('reports a planted loss and a planted repetition by their keys', () => {
+  it('reports a lost and a repeated fact by their keys', () => {
     expect(compareFacts('sale', ['a', 'b', 'c'], ['a', 'c', 'c'])).to.deep.equal({
       facts: 3,
       lostFacts: ['sale b'],
@@ -16,7 +16,7 @@ describe('tally of the soak', () => {
     });
   });
 
-  it('reports a repetition of an action whose answer was lost', () => {
+  it('reports a repetition of an action with a lost answer', () => {
     expect(compareFacts('sale', [], ['a', 'a', 'b'])).to.deep.equal({
       facts: 0,
       lostFacts: [],

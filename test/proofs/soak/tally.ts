@@ -3,17 +3,11 @@ import { countedBy } from '../faults/mail/received.ts';
 
 export interface FactTally {
   facts: number;
-  /** A line for each missing fact. */
   lostFacts: string[];
-  /** A line for each fact that exists more than once. */
   twice: string[];
 }
 
-/**
- * @param kind the kind of the facts, which the lines name
- * @param acknowledged the keys of the confirmed actions, each once
- * @param effectKeys a key for each effect
- */
+/** @param acknowledged the keys of the confirmed actions, each once */
 export function compareFacts(kind: string, acknowledged: readonly string[], effectKeys: readonly string[]): FactTally {
   const counts = countedBy(effectKeys, (key) => key);
   return {
@@ -23,7 +17,6 @@ export function compareFacts(kind: string, acknowledged: readonly string[], effe
   };
 }
 
-/** @returns the sum of the tallies */
 export function together(all: readonly FactTally[]): FactTally {
   return {
     facts: all.reduce((sum, { facts }) => sum + facts, 0),

@@ -52,7 +52,6 @@ export async function verifyChart(site: Site): Promise<string> {
   return `chart: ${valid} resources valid, roll passed`;
 }
 
-/** @returns the number of resources that are valid in every version @throws Problem with the invalid resources */
 async function validateSets(helm: Helm, read: ReadManifests): Promise<number> {
   let count = 0;
   for (const file of sets) {
@@ -100,7 +99,7 @@ function unknownQueues(resources: readonly Resource[]): string[] {
     });
 }
 
-/** @throws Problem when Helm accepts invalid values */
+/** @throws Problem when Helm accepts one of the invalid values */
 async function refuseMistakes(helm: Helm): Promise<void> {
   const [first = ''] = sets.filter((file) => file.endsWith('least.yaml'));
   for (const [set, word] of refusedValues) {

@@ -51,7 +51,6 @@ const endpointsOfAClub = 1;
  */
 const shareMs = 15_000;
 const everyMs = (shareMs * kills) / facts;
-/** The delay before a kill, and the time between the takeover and the restart. */
 const killedAfterMs = { least: 1_000, most: 3_000 };
 const deadForMs = { least: 0, most: 2_000 };
 /** The time limit for a takeover. The cluster notices a dead node only by its silence, and moves its shards one after another. */
@@ -66,10 +65,7 @@ const visibleWithinMs = 60_000;
 /** The settings for the measurement of a server. Each round delivers `facts` facts that already wait when the round begins. */
 const measurement = { rounds: 5, facts: 500, warmUp: 300, clubs: 10 } as const;
 
-/**
- * @returns the last line of the proof @throws Problem when a fact is lost or doubled, when a search does not find a run, or when a process
- * ends
- */
+/** @throws Problem when a fact is lost or doubled, when a search does not find a run, or when a process ends */
 export async function verifyCluster(site: Site): Promise<string> {
   const programs = await findPrograms();
   const { port: build } = await installBuilds(path.join(site.directory, 'builds'));
@@ -93,9 +89,7 @@ interface Scene {
   readonly build: InstalledBuild;
   readonly stack: Stack;
   readonly cluster: TemporalCluster;
-  /** The environment of the service on the cluster. */
   readonly env: Environment;
-  /** The environment of the service on the development server. */
   readonly developmentEnv: Environment;
 }
 
@@ -146,7 +140,6 @@ async function prove(scene: Scene): Promise<string> {
 interface Outcome {
   readonly facts: number;
   readonly lostFacts: readonly string[];
-  /** The workflow ids of the runs that were not found. */
   readonly missing: readonly string[];
   /** The number of doubled requests. It must be 0, because the kill of a node does not interrupt the attempts of the worker. */
   readonly duplicates: number;
@@ -163,9 +156,6 @@ function requireWhole(outcome: Outcome): void {
   if (wrong.length > 0) throw new Problem(wrong.join('\n'));
 }
 
-/**
- * Starts the API and the worker of the build, promotes the build, and runs `work` while both run. @throws Problem when a process ends early
- */
 async function withService<T>(
   { site, build }: Scene,
   env: Environment,
@@ -232,7 +222,7 @@ async function standing(nodes: readonly Node[]): Promise<string> {
   return (await Promise.all(shares)).join(', ');
 }
 
-/** @param times in milliseconds @returns the longest gap in seconds */
+/** @param times in milliseconds */
 function longestGap(times: readonly number[]): string {
   const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time));
   return (Math.max(0, ...gaps) / 1_000).toFixed(1);
@@ -256,10 +246,7 @@ interface Delivery {
   endpointId: Id;
 }
 
-/**
- * Searches runs as docs/how-to/find-a-run.md does, by endpoint and event type.
- * @returns the workflow ids of deliveries for which the search finds no completed run
- */
+/** Searches runs as docs/how-to/find-a-run.md does, by endpoint and event type. */
 async function missingRuns(source: DataSource, { namespace, address }: Config['temporal']): Promise<string[]> {
   const deliveries = await source.query<Delivery[]>('SELECT id, endpoint_id AS "endpointId" FROM webhook_deliveries');
   const endpoints = [...new Set(deliveries.map(({ endpointId }) => endpointId))];
@@ -282,7 +269,6 @@ async function missingRuns(source: DataSource, { namespace, address }: Config['t
   }
 }
 
-/** @returns the deliveries a second, measured like `npm run bench -- webhooks throughput` */
 async function throughput(
   { site, stack }: Scene,
   db: Database,

@@ -34,7 +34,6 @@ const readyWithinMs = 180_000;
 /** The service reads its key every 30 s. */
 const newKeyWithinMs = 45_000;
 
-/** The counts for the last line of the proof. */
 const counts = { accepted: 0, refused: 0 };
 
 interface Scene {
@@ -351,7 +350,6 @@ async function poolTransactions(scene: Scene, pooler: Pooler): Promise<void> {
   });
 }
 
-/** Runs API and worker during the work, and then stops both. @throws Problem when the API or the worker does not become ready */
 async function withServices(
   scene: Scene,
   changes: Environment,

@@ -42,7 +42,6 @@ const fewestAuthorities = 100;
 type Buildah = (...args: readonly string[]) => Promise<string>;
 type Base = 'official' | 'stand-in';
 
-/** The configuration of an image in the OCI format. */
 interface ImageConfig {
   User: string;
   Env: string[];
@@ -183,7 +182,6 @@ async function requireAuthorities(root: string): Promise<void> {
   if (count < fewestAuthorities) throw new Problem(`The image has only ${count} authorities in ${authorities}`);
 }
 
-/** @returns the size of all files in megabytes, with each file counted once */
 function sizeOf(root: string): number {
   const countedFiles = new Set<number>();
   const bytesIn = (directory: string): number =>
@@ -212,10 +210,6 @@ mount --bind "$volume" "$root/scratch"
 mount -o remount,ro,bind "$root"
 exec chroot --userspec=${user} "$root" /usr/bin/env "$@"`;
 
-/**
- * @returns the program and its arguments that execute `command` in the image, with the settings of the image
- * @throws Problem when the settings of the image are wrong
- */
 function inImage(site: Site, { root, config }: MountedImage, command: string) {
   const { User, Env, Entrypoint, WorkingDir, Volumes } = config;
   const expected = { User: user, Volumes: '/scratch', WorkingDir: `/${serviceDirectory}` };

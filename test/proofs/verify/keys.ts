@@ -25,7 +25,6 @@ import { beginLoad } from './keys/load.ts';
 import { fillUnder, readAll, valuesNotUnder } from './keys/values.ts';
 import type { Site } from './site.ts';
 
-/** The number of sealed values of each kind, besides the values that the load creates. */
 const fillCounts = { notices: 40_000, endpoints: 2_000 };
 /** The proof kills `reseal` twice: each time when this share of all values still has to be sealed with the current key. */
 const killedAtShares = [0.7, 0.3];
@@ -39,7 +38,6 @@ const [before, after] = [randomBytes(32), randomBytes(32)].map((bytes) => new Se
   Secret<Buffer>,
 ];
 const text = (key: Secret<Buffer>) => key.reveal().toString('base64');
-/** The environment variables of each step. */
 const steps = {
   'before the change': { MASTER_KEY: text(before), MASTER_KEYS_OLD: '' },
   'the new key is readable': { MASTER_KEY: text(before), MASTER_KEYS_OLD: text(after) },
@@ -48,7 +46,7 @@ const steps = {
 } as const;
 type Step = keyof typeof steps;
 
-/** @returns the last line of the proof @throws Problem with the fault */
+/** @throws Problem with the fault */
 export async function verifyKeys({ directory, stops }: Site): Promise<string> {
   const line = await onGround(
     new Promise<never>(() => undefined),
@@ -108,10 +106,8 @@ function fleetOn(ground: Ground, directory: string) {
   let lives = 0;
   const stopSecond = () => Promise.all(second.splice(0).map((child) => child.stop()));
   return {
-    /** Returns the URLs of both API processes. */
     apiUrls: () => urls,
     stop: stopSecond,
-    /** @throws Error when a process does not become ready */
     async move(step: Step): Promise<void> {
       progress(`step: ${step}`);
       await stopSecond();
@@ -165,7 +161,7 @@ function startReseal(ground: Ground, directory: string, name: string): Child {
   });
 }
 
-/** Kills `reseal` when the condition is true. @throws Problem when `reseal` ends earlier */
+/** Kills `reseal` when the condition is true. */
 async function killReseal(
   ground: Ground,
   directory: string,

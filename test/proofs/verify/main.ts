@@ -16,7 +16,7 @@ import { onSite, type Site } from './site.ts';
 import { verifySdk } from './sdk.ts';
 import { verifyUpgrade } from './upgrade.ts';
 
-/** @returns the last line of a proof @throws Problem with the fault */
+/** @throws Problem with the fault */
 const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
   build: verifyBuild,
   chart: verifyChart,

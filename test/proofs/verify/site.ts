@@ -16,7 +16,6 @@ export interface Site {
   readonly stops: (() => Promise<unknown>)[];
 }
 
-/** @returns the result of the work; undefined after an interruption @throws the error of the work */
 export async function onSite<T>(
   work: (site: Site) => Promise<T>,
   interrupted: Promise<unknown>,

@@ -20,7 +20,6 @@ type Environment = Readonly<Record<string, string>>;
 type Service = (command: string) => { command: string; args: readonly string[]; cwd: string; env?: Environment };
 
 interface TourOptions {
-  /** Variables that replace the usual variables of the tour. @param environment the environment of the stack */
   settings?: (environment: Environment) => Promise<Environment>;
 }
 
@@ -133,7 +132,6 @@ function envOf({ env = {} }: ReturnType<Service>, environment: Environment): Env
   return { PATH: process.env['PATH'] ?? '', ...env, ...environment };
 }
 
-/** @throws Problem with the result of the command */
 function expectRun(
   name: string,
   { status, stdout, stderr }: CommandResult,
@@ -144,7 +142,6 @@ function expectRun(
   throw new Problem(`${name} ended with ${status}:\n${stdout}${stderr}\nwanted: ${JSON.stringify(expected)}`);
 }
 
-/** @throws Problem unless the process ended with exit code 0 */
 function expectEnd(name: string, { code, signal }: Exit): void {
   if (code !== 0) throw new Problem(`${name} ended with ${signal ?? `exit code ${code}`} instead of exit code 0`);
 }

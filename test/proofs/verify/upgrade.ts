@@ -53,7 +53,7 @@ const looksALine = 15;
 /** The proof sets due times this far into the past, so that the first round of the sweeper finds the rows. */
 const overdue = sql`interval '10 minutes'`;
 
-/** @returns the last line of the proof @throws Problem when a row stays overdue, or a history does not replay */
+/** @throws Problem when a row stays overdue, or a history does not replay */
 export async function verifyUpgrade(site: Site): Promise<string> {
   const { port: build } = await installBuilds(path.join(site.directory, 'builds'));
   progress(`built: ${build.buildId}`);
@@ -74,10 +74,7 @@ export async function verifyUpgrade(site: Site): Promise<string> {
   return line;
 }
 
-/**
- * Starts the servers that the service calls. The servers accept all mails, webhooks, questions to the model, and charges.
- * @returns the configuration of the service
- */
+/** Starts the servers that the service calls. The servers accept all mails, webhooks, questions to the model, and charges. */
 async function surroundings(site: Site): Promise<{ env: Environment; receiverUrl: string }> {
   const stack = await startStackOn(site);
   const [model, stripe] = await Promise.all([startFakeModel({ delayMs: 1 }), startStripe()]);
@@ -113,7 +110,6 @@ interface Upgrade {
   env: Environment;
 }
 
-/** @returns a line for each row that stays overdue */
 async function upgrade(site: Site, { build, release, receiverUrl, env }: Upgrade): Promise<string[]> {
   const { version } = release.summary;
   const config = readConfig(env);
@@ -199,11 +195,9 @@ async function makeDue(db: Database): Promise<void> {
 
 interface InFlight {
   count: number;
-  /** The time at which the first row is due. */
   next: Date | null;
 }
 
-/** @returns the rows of each type that need a run now or later */
 async function inFlight(db: Database): Promise<Map<WorkflowType, InFlight>> {
   const rowsByType = new Map<WorkflowType, InFlight>();
   for (const type of workflowTypeNames) {
@@ -234,7 +228,7 @@ function rowsInFlight(source: DataSource, type: WorkflowType) {
   }));
 }
 
-/** Waits until no row is overdue or due soon, or until the time limit. @returns a line for each row that is still overdue */
+/** Waits until no row is overdue or due soon, or until the time limit. */
 async function untilNothingWaits(db: Database): Promise<string[]> {
   const deadline = performance.now() + deadlineMs;
   for (let looks = 1; ; looks++) {
@@ -250,7 +244,6 @@ async function untilNothingWaits(db: Database): Promise<string[]> {
   }
 }
 
-/** @param bundle the workflows of the build @returns the number of histories @throws Problem with the histories that do not replay */
 async function replayAll({ histories, summary }: Release, bundle: string): Promise<number> {
   const all = Object.entries(histories).map(([workflowId, readable]) => ({
     workflowId,

@@ -44,11 +44,9 @@ async function started(
 const runOf = (recorder: Recorder, { id }: TestWebhookDelivery) => recorder.runOf('webhookDelivery', id);
 const gateOf = (recorder: Recorder, { endpoint }: TestWebhookDelivery) => recorder.runOf('endpointGate', endpoint.id);
 
-/** Resolves as soon as the run exists. */
 const untilStarted = (handle: WorkflowHandle) =>
   until('the run', { timeoutMs: 10 * second }, async () => handle.describe().catch(() => false as const));
 
-/** Resolves as soon as the run waits for a timer. */
 const untilTimer = (handle: WorkflowHandle) =>
   until('a timer', { timeoutMs: 10 * second }, async () => {
     const last = (await handle.fetchHistory()).events?.at(-1);

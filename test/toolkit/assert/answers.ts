@@ -13,7 +13,6 @@ export async function answerRow(answerId: Id): Promise<AgentAnswer> {
   return (await testDatabase()).manager.findOneByOrFail(AgentAnswer, { id: answerId });
 }
 
-/** The calls of the model for the answer, in the order of their numbers. */
 export async function callRows(answerId: Id): Promise<AgentCall[]> {
   return (await testDatabase()).manager.find(AgentCall, { where: { answerId }, order: { callNo: 'ASC' } });
 }
@@ -43,10 +42,7 @@ export async function expectSettled({ answerId, clubId }: { answerId: Id; clubId
   expect(await monthOf(clubId)).to.deep.equal({ spent: cost, reserved: 0 });
 }
 
-/**
- * Returns the text of an answer's log, which consists of the texts of all entries. @throws Error if an entry does not begin where the
- * previous entry ends
- */
+/** Returns the text of an answer's log, which consists of the texts of all entries. */
 export async function logOf(answerId: Id): Promise<string> {
   const deltas = await (
     await testDatabase()

@@ -2,7 +2,6 @@
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** @returns the stored definition of the last version */
 export async function readVersionDefinition(automationId: Id): Promise<unknown> {
   const [row] = await (
     await testDatabase()

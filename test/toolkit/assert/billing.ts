@@ -27,7 +27,6 @@ export async function overagesOf(clubId: Id): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-/** @throws Error if the add-on does not exist */
 export async function addOnRow(id: Id): Promise<Record<string, unknown>> {
   const source = await testDatabase();
   const [row] = await source.query<Record<string, unknown>[]>(`SELECT * FROM add_ons WHERE id = $1`, [id]);
@@ -35,7 +34,7 @@ export async function addOnRow(id: Id): Promise<Record<string, unknown>> {
   return row;
 }
 
-/** The row of a club's plan; undefined if the club has no plan. */
+/** Undefined if the club has no plan. */
 export async function planRow(clubId: Id): Promise<Record<string, unknown> | undefined> {
   const source = await testDatabase();
   const [row] = await source.query<Record<string, unknown>[]>(
@@ -45,7 +44,7 @@ export async function planRow(clubId: Id): Promise<Record<string, unknown> | und
   return row;
 }
 
-/** The outcome of an event of the payment processor. It is undefined if the event was not recorded. */
+/** Undefined if the event was not recorded. */
 export async function outcomeOfEvent({ id }: TestEvent): Promise<string | undefined> {
   const source = await testDatabase();
   const [row] = await source.query<{ outcome: string }[]>(`SELECT outcome FROM billing_events WHERE id = $1`, [id]);

@@ -13,7 +13,6 @@ export function eventFaults(type: string, body: unknown): string[] {
   return faults(`/webhooks/${type}/post/requestBody/content/application~1json/schema`, body);
 }
 
-/** @returns the violations of the record's schema */
 export function recordFaults(name: string, record: unknown): string[] {
   return faults(`/components/schemas/${name}`, record);
 }

@@ -3,7 +3,6 @@ import { inspect } from 'node:util';
 
 const longestName = 120;
 
-/** Checks one case after the other. @throws the error of the check, with the name of the case at the beginning of its message */
 export async function eachCase<Case>(cases: Iterable<Case>, check: (one: Case) => unknown): Promise<void> {
   let number = 0;
   for (const one of cases) {

@@ -23,7 +23,7 @@ export async function factTypes(clubId: Id): Promise<string[]> {
   return (await factRecordsOf(clubId)).map(({ type }) => type);
 }
 
-/** The facts about a student's completions that no relay has handled yet, oldest first, such as `lesson.completed <id>`. */
+/** Facts that no relay has handled yet, oldest first, such as `lesson.completed <id>`. */
 export async function completionsOf(studentId: Id): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ type: string; subjectId: Id }[]>(

@@ -8,7 +8,7 @@ describe('everyText', () => {
     activityTaskCompletedEventAttributes: { result: { payloads: [defaultPayloadConverter.toPayload(value)] } },
   });
 
-  it('contains the words of a payload, which the JSON of the event shows as base64', () => {
+  it('contains the words of a payload that JSON shows as base64', () => {
     const event = eventOf({ status: 'complete', text: 'ten minutes' });
     expect(JSON.stringify(event)).not.to.contain('minutes');
     expect(everyText(event)).to.contain('ten minutes');

@@ -6,7 +6,6 @@ import type { History, Payload } from '@temporalio/common/lib/proto-utils.js';
 type HistoryEvent = NonNullable<History['events']>[number];
 type Attributes = Extract<keyof HistoryEvent, `${string}EventAttributes`>;
 
-/** @returns the attributes of the events of one kind, in order */
 export function eventsNamed<Name extends Attributes>(history: History, name: Name): NonNullable<HistoryEvent[Name]>[] {
   return (history.events ?? []).flatMap((event) => {
     const attributes = event[name];
@@ -37,9 +36,8 @@ export async function keptOf(handle: WorkflowHandle): Promise<string> {
 }
 
 /**
- * Returns all texts inside an object of Temporal as one text. The text includes the content of payloads, which JSON would show in base64.
- * The text contains each JSON payload twice: unchanged and decoded. A search in the unchanged payload could miss quotes and line ends,
- * because JSON escapes them.
+ * Returns all texts inside an object of Temporal as one text. It contains each JSON payload unchanged and decoded, because JSON escapes
+ * quotes and line ends.
  */
 export function everyText(value: unknown, visited = new Set<unknown>()): string {
   if (value instanceof Uint8Array) {
@@ -54,7 +52,7 @@ export function everyText(value: unknown, visited = new Set<unknown>()): string 
     .join('');
 }
 
-/** @returns the decoded value of a JSON text; an empty text if the text is not JSON */
+/** @returns an empty text if the text is not JSON */
 function decoded(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -26,7 +26,7 @@ export interface Picture {
   data: Uint8Array;
 }
 
-/** @param scale pixels per point @returns the first page in the form in which it is printed */
+/** Draws the first page as a printer would. @param scale pixels per point */
 export function printedPicture(bytes: Buffer, scale: number): Promise<Picture> {
   return withFirstPage(bytes, async (page) => {
     const { width, height, data } = await page.render({ scale, colorSpace: 'Gray', render: 'bitmap' });
@@ -34,7 +34,6 @@ export function printedPicture(bytes: Buffer, scale: number): Promise<Picture> {
   });
 }
 
-/** A page in the form in which a screen shows it. */
 interface ColoredPage {
   /** In pixels. */
   width: number;
@@ -43,7 +42,7 @@ interface ColoredPage {
   colorAt(x: number, y: number): [number, number, number];
 }
 
-/** @param scale pixels per point @returns the first page in its colors */
+/** @param scale pixels per point */
 export function coloredPage(bytes: Buffer, scale: number): Promise<ColoredPage> {
   return withFirstPage(bytes, async (page) => {
     const { width, height, data } = await page.render({ scale, render: 'bitmap' });
@@ -56,7 +55,6 @@ export function coloredPage(bytes: Buffer, scale: number): Promise<ColoredPage> 
   });
 }
 
-/** A part of a document's structure, such as a paragraph. */
 interface Tagged {
   role?: string;
   alt?: string;

@@ -7,11 +7,9 @@ import { inflateSync } from 'node:zlib';
 interface ReadPdf {
   /** Width and height of each page, in points. */
   pages: [number, number][];
-  /** The lines of text, in order. */
   lines: string[];
   /** For each filled path, in order, its rectangles as x, y, width and height. */
   fills: [number, number, number, number][][];
-  /** The addresses of its links. */
   links: string[];
 }
 
@@ -50,7 +48,6 @@ function streamOf(body: string): string {
   return (body.includes('/FlateDecode') ? inflateSync(raw) : raw).toString('latin1');
 }
 
-/** @returns for the number of each glyph, its text */
 function readUnicodeTable(table: string): Map<number, string> {
   const glyphs = new Map<number, string>();
   for (const [, first = '', list = ''] of table.matchAll(/<([0-9a-f]+)> <[0-9a-f]+> \[([^\]]*)\]/gi)) {

@@ -1,7 +1,7 @@
 /** Reads the messages that scripts show to their users, for tests. */
 import { Problem } from '../../../dev/problem.ts';
 
-/** Returns the message of the Problem that the work throws. The work must throw a Problem. */
+/** The work must throw a Problem. */
 export async function problemOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;

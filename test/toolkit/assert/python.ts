@@ -5,7 +5,7 @@ import { examples, whyMissing } from '../stack/example-receiver.ts';
 
 const python = examples.find(({ tool }) => tool === 'python3');
 
-/** The reason why tests do not use Python. It is undefined if Python 3 is installed. */
+/** Undefined if Python 3 is installed. */
 export const whyNoPython = python && whyMissing(python);
 
 /** @param script a Python script that prints JSON; `sys.argv[1]` is the path of the archive @returns its output */

@@ -22,7 +22,7 @@ export async function noticeRow(noticeId: Id): Promise<NoticeLeft> {
   return row;
 }
 
-/** The rows that a club's notices have created, without ids and processing times. */
+/** Leaves out ids and processing times. */
 export async function salesStateOf(clubId: Id): Promise<Record<string, unknown>> {
   const source = await testDatabase();
   const rows = (sql: string) => source.query<unknown[]>(sql, [clubId]);

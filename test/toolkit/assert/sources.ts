@@ -6,7 +6,6 @@ import { testDatabase } from '../stack/database.ts';
 
 interface IndexedSource {
   id: Id;
-  /** The id of the lesson or the file. */
   itemId: Id;
   title: string;
   status: string;
@@ -27,7 +26,6 @@ export async function sourceRow({ id }: { id: Id }): Promise<AgentSource> {
   return (await testDatabase()).manager.findOneByOrFail(AgentSource, { id });
 }
 
-/** The current passages of the source, in order. */
 export async function passagesOf({ id }: { id: Id }): Promise<AgentPassage[]> {
   return (await testDatabase()).manager.find(AgentPassage, { where: { sourceId: id }, order: { position: 'ASC' } });
 }

@@ -5,7 +5,7 @@ import { testDatabase } from '../stack/database.ts';
 interface MemberOfClub {
   email: string;
   name: string;
-  /** The ids of the deliveries of the student's enrollments that are neither revoked nor superseded. */
+  /** Deliveries of enrollments that are neither revoked nor superseded. */
   deliveries: string[];
 }
 

@@ -29,7 +29,6 @@ async function tables(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** @returns the tables that have no row */
 export async function emptyTables(): Promise<string[]> {
   const source = await testDatabase();
   const empty: string[] = [];
@@ -55,7 +54,7 @@ export async function tracesInTables(needles: Needles): Promise<string[]> {
   return [...traces].toSorted((one, other) => one.localeCompare(other));
 }
 
-/** @returns all data that Temporal has about a club's runs (lists, descriptions and histories) as one text, and the number of runs */
+/** @returns everything that Temporal has about the club's runs, as one text */
 export async function keptOfClub({ workflow }: Client, clubId: string): Promise<{ text: string; runs: number }> {
   const texts: string[] = [];
   for await (const run of workflow.list({ query: `ClubId = '${clubId}'` })) {

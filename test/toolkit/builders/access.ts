@@ -82,11 +82,11 @@ interface EnrollmentOptions {
   deliveryId?: Id;
   cohortId?: Id | null;
   source?: EnrollmentSource;
-  /** The id of the purchase or subscription from which the enrollment comes, if it comes from one of these. */
+  /** The id of the purchase or subscription that caused the enrollment. */
   originId?: Id | null;
   startsAt?: Date;
   endsAt?: Date | null;
-  /** The reason for which the enrollment was revoked a moment ago. */
+  /** Why the enrollment was revoked a moment ago. */
   revoked?: RevocationReason;
 }
 

@@ -8,11 +8,10 @@ import { testDatabase } from '../stack/database.ts';
 
 interface TestKey {
   id: Id;
-  /** The text that a program sends. */
   token: string;
 }
 
-/** An active key of the club, which sent no mail. */
+/** An active key of the club. Building it sends no mail. */
 export async function buildApiKey(
   clubId: Id,
   scopes: readonly Scope[],

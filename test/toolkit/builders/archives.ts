@@ -69,13 +69,13 @@ function deflatedPart(bytes: Uint8Array): Buffer {
   return deflateRawSync(bytes, { finishFlush: constants.Z_FULL_FLUSH });
 }
 
-/** A part of a raw deflate stream, which repeats one packed megabyte. */
+/** Repeats one packed megabyte. */
 function deflatedSpaces(megabytes: number): Buffer {
   const part = deflatedPart(Buffer.alloc(megabyte, 32));
   return Buffer.concat(Array.from({ length: megabytes }, () => part));
 }
 
-/** Returns the result that `deflateSync` has for this many megabytes of spaces, but does not keep the spaces in memory. */
+/** Like `deflateSync` for this many megabytes of spaces, but without these spaces in memory. */
 export function zlibSpaces(megabytes: number): Buffer {
   // Adler-32 of n equal bytes, in closed form.
   const [count, base] = [BigInt(megabytes * megabyte), 65_521n];
@@ -94,8 +94,9 @@ export function zlibSpaces(megabytes: number): Buffer {
 const wordNamespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
 
 /**
- * The smallest possible Word file. @param document its document.xml @param further more entries @param main the path that the file declares
- * as its main part
+ * @param document its document.xml
+ * @param further more entries
+ * @param main the path that the file declares as its main part
  */
 export function bareDocx(
   document: string | Bomb,
@@ -116,13 +117,12 @@ export function bareDocx(
   ]);
 }
 
-/** A document.xml with these paragraphs. @param before the text before the document's element */
+/** @param before the text before the document's element */
 export function documentXml(paragraphs: readonly string[], before = ''): string {
   const body = paragraphs.map((text) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`).join('');
   return `<?xml version="1.0" encoding="UTF-8"?>${before}<w:document ${wordNamespace}><w:body>${body}</w:body></w:document>`;
 }
 
-/** A document.xml of one paragraph with this many megabytes of spaces. */
 export function documentBomb(megabytes: number): Bomb {
   const [begin = '', end = ''] = documentXml(['…']).split('…');
   return { begin, megabytes, end };

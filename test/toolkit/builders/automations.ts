@@ -6,7 +6,6 @@ import { setSender } from '../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 
-/** Fills the parts of a definition that tests leave out. */
 const definitionOf = (parts: Partial<Definition>): Definition => ({
   trigger: { kind: 'manual' },
   reentry: 'always',
@@ -15,7 +14,6 @@ const definitionOf = (parts: Partial<Definition>): Definition => ({
   ...parts,
 });
 
-/** An e-mail without images. */
 export const email = {
   subject: 'Hi {{student_first_name|you}}',
   blocks: [{ kind: 'heading' as const, text: 'Ahoy' }],
@@ -24,7 +22,6 @@ export const email = {
 /** Publishes an automation without images, because the test has no store. */
 const withoutImages = undefined as never;
 
-/** @returns the id of an automation of the club with this first version */
 export async function buildAutomation(clubId: Id, parts: Partial<Definition>, now: Date): Promise<Id> {
   const deps = await testDeps();
   const mails = JSON.stringify(parts).includes('send_email');
@@ -42,7 +39,6 @@ export async function buildVersion(clubId: Id, automationId: Id, parts: Partial<
   await publishAutomation({ ...deps, images: withoutImages }, clubId, automationId, '*', now);
 }
 
-/** @returns the id of a tag of the club */
 export async function buildTag(clubId: Id, name = `Tag ${newId()}`): Promise<Id> {
   const id = newId();
   await (

@@ -26,7 +26,6 @@ const eventOf = (type: string, object: object, at = unixNow()): TestEvent => ({
 });
 const metadata = (clubId: Id | undefined) => ({ metadata: clubId === undefined ? {} : { club_id: clubId } });
 
-/** The processor's events, one function per event type. */
 export const billingEvents = {
   checkout: ({ clubId, customer = 'cus_1', subscription = 'sub_1', at }: About) =>
     eventOf('checkout.session.completed', { id: 'cs_1', customer, subscription, ...metadata(clubId) }, at),

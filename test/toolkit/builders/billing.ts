@@ -29,7 +29,7 @@ export async function buildAddOn(clubId: Id, more: Record<string, unknown> = {})
   return { id: row.id, clubId };
 }
 
-/** Puts a club on a plan, as billing does. @param more further columns by name */
+/** @param more further columns by name */
 export async function buildPlan(clubId: Id, plan: PlanName, more: Record<string, unknown> = {}): Promise<void> {
   const source = await testDatabase();
   const row = { club_id: clubId, plan, status: 'active', ...more };

@@ -45,7 +45,7 @@ export async function buildAdministrator(): Promise<TestAdministrator> {
   return { id, email, token };
 }
 
-/** A club with its owner. @param language the language, which is English by default, as for every new club */
+/** @param language the language, which is English by default, as for every new club */
 export async function buildClub({ language }: { language?: Language } = {}): Promise<TestClub> {
   const source = await testDatabase();
   const owner = await buildAdministrator();
@@ -57,7 +57,6 @@ export async function buildClub({ language }: { language?: Language } = {}): Pro
   return { id: club.organization_id, owner };
 }
 
-/** A further member of a club. */
 export async function buildMember(clubId: Id, role: Role): Promise<TestAdministrator> {
   const source = await testDatabase();
   const administrator = await buildAdministrator();

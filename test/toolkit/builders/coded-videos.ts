@@ -29,7 +29,6 @@ export interface Coding {
   more?: string;
 }
 
-/** @returns brightness and colour differences as numbers with this number of bits */
 function codesOf([red, green, blue]: Rgb, { matrix, bits = 10, isFullRange = false }: Coding): number[] {
   const [ofRed, ofBlue] = shares[matrix];
   const brightness = ofRed * red + (1 - ofRed - ofBlue) * green + ofBlue * blue;
@@ -60,7 +59,6 @@ export function videoOf(color: Rgb, coding: Coding): Promise<Buffer> {
   return ffmpegOutput([...picture, ...filled, ...encoder, '-tag:v', 'hvc1'], 'mov');
 }
 
-/** @param args further arguments of ffmpeg, without the output @returns the output */
 export async function ffmpegOutput(args: readonly string[], format: string, input?: Buffer): Promise<Buffer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'coded-video-'));
   try {
@@ -89,8 +87,7 @@ export async function describedVideo(bytes: Buffer): Promise<string> {
   }
 }
 
-/** @param filters further ffmpeg filters before the pixel is
- * read @returns the color of the middle pixel in a BT.709 player, as three values from 0 to 255 */
+/** @returns the color of the middle pixel in a BT.709 player, as three values from 0 to 255 */
 export async function shownColor(bytes: Buffer, filters: readonly string[] = []): Promise<number[]> {
   const filterChain = [...filters, 'scale=in_color_matrix=bt709:in_range=tv:flags=accurate_rnd', 'format=rgb24'].join(
     ',',

@@ -61,12 +61,10 @@ export async function buildSpace(
   return { id, clubId };
 }
 
-/** A delivery that opens a space. @returns its id */
 export async function buildSpaceDelivery({ id, clubId }: { id: Id; clubId: Id }): Promise<Id> {
   return (await buildAccessDelivery(clubId, { spaceId: id })).id;
 }
 
-/** A student's membership of a space. */
 export async function buildSpaceMembership(
   space: { id: Id; clubId: Id },
   studentId: Id,
@@ -99,7 +97,7 @@ export async function buildSpaceMembership(
 }
 
 export interface PostOptions {
-  /** The student who wrote the post. If no author is given, the author is an administrator whose account was deleted. */
+  /** The default author is an administrator with a deleted account. */
   studentId?: Id | undefined;
   administratorId?: Id;
   at?: Date;
@@ -109,7 +107,6 @@ export interface PostOptions {
   hidden?: boolean;
 }
 
-/** A post of a space. @returns its ids */
 export async function buildPost(
   { id: spaceId, clubId }: { id: Id; clubId: Id },
   { studentId, administratorId, at = new Date(), title, body = 'Ahoy', state = 'published', hidden }: PostOptions = {},

@@ -25,7 +25,7 @@ export interface CourseOptions {
   status?: CourseStatus;
   /** Their number. */
   modules?: number;
-  /** The number of lessons per module. */
+  /** Lessons per module. */
   lessons?: number;
   /** The points that a student gets for the first completion of each lesson. */
   points?: number;
@@ -70,9 +70,9 @@ export async function buildCourse(
 }
 
 interface LessonOptions {
-  /** The module of the lesson; by default the first module of the course. */
+  /** The default is the first module of the course. */
   moduleId?: Id;
-  /** The position of the lesson; by default the end of the module. */
+  /** The default is the end of the module. */
   position?: number;
   title?: string;
   content?: string;

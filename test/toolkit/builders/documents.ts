@@ -16,7 +16,6 @@ export async function pptx(text: string): Promise<Buffer> {
 
 export const pdf = (...pages: string[]): Promise<Buffer> => pdfWith({}, ...pages);
 
-/** @param options options of the PDF library, such as a password */
 export async function pdfWith(options: PDFKit.PDFDocumentOptions, ...pages: string[]): Promise<Buffer> {
   const document = new PdfDocument({ ...options, autoFirstPage: false });
   const chunks: Buffer[] = [];

@@ -5,7 +5,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { buildFurnishedClub } from './furnished-club.ts';
 
-/** @returns one fact of each type about the records of a new club and its student, whom the facts call by `name` */
+/** @returns facts about a new club and its student, who has this name */
 export async function factsOfEachType(name: string, now: Date): Promise<FactAndStudent[]> {
   const { id: clubId, student: learner, records } = await buildFurnishedClub();
   const source = await testDatabase();

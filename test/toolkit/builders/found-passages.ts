@@ -1,4 +1,4 @@
-/** Builds passages in the form in which retrieval gives them to the prompt of an answer. The passages are not in the database. */
+/** Builds passages as retrieval returns them. They are not in the database. */
 import type { FoundPassage } from '../../../domain/agents/prompt/prompt-blocks.policy.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 

@@ -22,15 +22,13 @@ const times = [
 ];
 
 interface Copying {
-  /** The column of the copied row's key; `id` if absent. */
+  /** `id` if absent. */
   key?: string;
-  /** The column of the time that differs between pairs of copies. */
   time?: string;
   /** The columns that differ, for the copy with this number from 0. */
   changes?: (copy: number) => Readonly<Record<string, unknown>>;
 }
 
-/** Copies a row of a table. @returns the ids of the copies */
 async function copy(table: string, id: Id, { key = 'id', time, changes }: Copying = {}): Promise<Id[]> {
   const source = await testDatabase();
   const columns = await source.query<{ name: string }[]>(
@@ -55,7 +53,6 @@ async function copy(table: string, id: Id, { key = 'id', time, changes }: Copyin
   return ids;
 }
 
-/** Adds a row with the columns to a table. */
 async function add(table: string, columns: Readonly<Record<string, unknown>>): Promise<void> {
   const source = await testDatabase();
   const row = Object.entries(columns);
@@ -174,7 +171,6 @@ async function fillLearning({ student, records }: FurnishedClub): Promise<void> 
   await grant(student.id, { column: 'repository_id', original: records.repository });
 }
 
-/** Gives the student access to each record of the club that is a copy of the original. */
 async function grant(studentId: Id, { column, original }: { column: string; original: Id }): Promise<void> {
   const source = await testDatabase();
   const table = { course_id: 'courses', agent_id: 'agents', repository_id: 'repositories' }[column];

@@ -41,18 +41,13 @@ export interface Records {
   cohort: Id;
   /** A space for all students; the student is a member. */
   space: Id;
-  /** The student's post in the space. */
   post: Id;
   postPublicId: string;
-  /** The student's comment on the post. */
   postComment: Id;
-  /** The owner's post in the space. */
   ownersPostPublicId: string;
-  /** The owner's comment on this post. */
   ownersComment: Id;
   /** The student's file for a post. The file is ready, and no post uses it. */
   postFile: Id;
-  /** The student's report of the post. */
   report: Id;
   /** A free delivery. Another student has access to it, but this student does not. */
   delivery: Id;
@@ -75,7 +70,6 @@ export interface Records {
   webhookDelivery: Id;
   /** The event of the delivery, in the club's log. */
   event: Id;
-  /** A file of the library. */
   file: Id;
   /** A video of the library, with subtitles in Portuguese. */
   video: Id;
@@ -83,11 +77,9 @@ export interface Records {
   logo: Id;
   /** An empty folder of the library. */
   folder: Id;
-  /** The student's image for agents. */
   image: Id;
   agent: Id;
   agentPublicId: string;
-  /** A source of the agent's material. */
   source: Id;
   /** The student's conversation with the agent: one answered question. */
   conversation: Id;
@@ -101,7 +93,6 @@ export interface Records {
   /** A published mentorship that is open to all students, with hours all day. */
   mentorship: Id;
   mentorshipPublicId: string;
-  /** The mentor of the mentorship. */
   mentor: Id;
   /** The student's session, which takes place in 90 days. */
   mentorshipSession: Id;
@@ -238,7 +229,7 @@ async function furnishAssignments({ clubId, studentId, now }: Scene, lessonId: I
 
 async function furnishMentorships({ clubId, studentId, now }: Scene) {
   const { id, publicId, mentorId } = await buildMentorship(clubId);
-  // The session is so early that students could book its time. The mentorship therefore does not offer this time.
+  // Students cannot book the time of this session, because the mentorship offers no time so early.
   const session = await buildSession(id, studentId, { startsAt: new Date(now.getTime() + 20 * 86_400_000) });
   return { mentorship: id, mentorshipPublicId: publicId, mentor: mentorId, mentorshipSession: session.id };
 }

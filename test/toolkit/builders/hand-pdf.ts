@@ -1,7 +1,6 @@
 /** Builds PDFs from single objects, with structures that PDF libraries do not write. */
 
 export interface HandPage {
-  /** The PDF operators that draw the content of the page. */
   content: string;
   /** Further entries of the page's dictionary, besides the usual entries. */
   entries?: string;
@@ -9,10 +8,7 @@ export interface HandPage {
   resources?: string;
 }
 
-/**
- * @param options.objects further objects, numbered from 100 in order
- * @param options.catalog entries of the catalog
- */
+/** @param options.objects further objects, numbered from 100 in order */
 export function handPdf(
   pages: readonly HandPage[],
   { objects = [], catalog = '' }: { objects?: readonly string[]; catalog?: string } = {},
@@ -40,7 +36,7 @@ export function streamOf(content: string, dictionary = ''): string {
   return `<< /Length ${content.length} ${dictionary} >>\nstream\n${content}\nendstream`;
 }
 
-/** @returns operators that write each text at its position. @param words the text, x, y, and the font size unless it is 12 */
+/** @param words the text, x, y, and the font size unless it is 12 */
 export function written(...words: readonly (readonly [text: string, x: number, y: number, size?: number])[]): string {
   return words
     .map(

@@ -15,7 +15,7 @@ export function logoDrawing(width: number, height: number): Buffer {
   );
 }
 
-/** The drawing as pixels. @param isOpaque white instead of transparent */
+/** @param isOpaque white instead of transparent */
 export function logoPixels(width: number, height: number, { isOpaque = false } = {}): Sharp {
   const image = sharp(logoDrawing(width, height));
   return isOpaque ? image.flatten({ background: '#ffffff' }) : image;
@@ -28,7 +28,6 @@ export async function buildLogo(club: TestClub, bytes: Buffer, mime = 'image/png
   return id;
 }
 
-/** Makes a public file private, or a private file public. */
 export async function moveLogo(club: TestClub, id: Id, action: 'publish' | 'unpublish'): Promise<void> {
   await callsOf(club)('POST', `/media/${id}/${action}`);
   await movedFile(id);

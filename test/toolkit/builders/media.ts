@@ -13,7 +13,7 @@ interface MediaOptions {
    * uploaded.
    */
   bytes?: Uint8Array | string | null;
-  /** The size in the row; the true size by default. */
+  /** The true size by default. */
   sizeBytes?: number;
   /** The detected type, which is unknown by default. An image type creates an image of the library. */
   mime?: string;

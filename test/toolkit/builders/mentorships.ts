@@ -9,7 +9,6 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { buildMember } from './clubs.ts';
 
-/** Working hours that cover the whole day, every day. */
 export const allWeek: readonly WeeklyHours[] = [1, 2, 3, 4, 5, 6, 7].map((weekday) => ({
   weekday,
   from: '00:00',

@@ -6,7 +6,6 @@ const relationType = `${schemas}/officeDocument/2006/relationships`;
 const office = 'application/vnd.openxmlformats-officedocument';
 const microsoft = 'http://schemas.microsoft.com/office';
 
-/** All namespaces in the XML of these files. */
 const namespaces = Object.entries({
   w: `${schemas}/wordprocessingml/2006/main`,
   p: `${schemas}/presentationml/2006/main`,
@@ -46,7 +45,6 @@ export function relationsXml(relations: Relations): string {
   return `<Relationships xmlns="${schemas}/package/2006/relationships">${all.join('')}</Relationships>`;
 }
 
-/** @param overrides the content type of each part */
 export function contentTypesXml(overrides: Readonly<Record<string, string>>): string {
   const all = Object.entries(overrides).map(
     ([part, type]) => `<Override PartName="/${part}" ContentType="${office}.${type}"/>`,
@@ -59,14 +57,13 @@ export function packageOf(parts: Readonly<Record<string, string>>): Uint8Array<A
 }
 
 interface WordParts {
-  /** The content of styles.xml. The next properties are the contents of further files. */
+  /** The contents of further files, such as styles.xml. */
   styles?: string;
   numbering?: string;
   footnotes?: string;
   endnotes?: string;
   settings?: string;
   relations?: Relations;
-  /** Complete further parts by name. */
   further?: Readonly<Record<string, string>>;
 }
 
@@ -98,7 +95,6 @@ interface SlideParts {
   relations?: Relations;
 }
 
-/** @param further complete further parts by name */
 export function slidesOf(
   slides: readonly SlideParts[],
   further: Readonly<Record<string, string>> = {},

@@ -22,7 +22,6 @@ export interface TestQuestion extends TestConversation {
   answerId: Id;
 }
 
-/** The default reserve of a question. */
 export const reservedMicros = 50_000n;
 
 export async function buildAsker(clubId: Id, options: AgentOptions = {}): Promise<Asker> {
@@ -50,12 +49,10 @@ interface QuestionOptions {
   content?: string;
   model?: string;
   maxTokens?: number;
-  /** The reserve in the club's budget, in millionths of a US dollar. */
+  /** In millionths of a US dollar. */
   micros?: bigint;
   acceptedAt?: Date;
-  /** Whether the builder also writes a wake for the run of the answer. */
   woken?: boolean;
-  /** Images of the student for the question, which are ready. */
   imageIds?: readonly Id[];
 }
 

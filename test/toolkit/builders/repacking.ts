@@ -2,7 +2,6 @@
 import { inflateRawSync } from 'node:zlib';
 import { zipOf } from './archives.ts';
 
-/** @returns the entries of an archive as text, by name */
 export function unzipped(bytes: Uint8Array): Map<string, string> {
   const archive = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const entries = new Map<string, string>();

@@ -15,12 +15,11 @@ export interface TestRepository {
 interface RepositoryOptions {
   title?: string;
   status?: RepositoryStatus;
-  /** The files of the library that the repository contains, in order. */
   mediaIds?: readonly Id[];
   createdAt?: Date;
 }
 
-/** A published repository with these files. The default is no files. */
+/** A published repository, by default without files. */
 export async function buildRepository(
   clubId: Id,
   {
@@ -49,7 +48,6 @@ export async function buildRepository(
   return { id, publicId, title };
 }
 
-/** A processed file of the library. */
 export async function buildHostedFile(clubId: Id, fileName: string, bytes: Uint8Array | string): Promise<{ id: Id }> {
   const content = Buffer.from(bytes);
   const file = await buildMedia(clubId, { title: fileName, bytes: content });
@@ -63,7 +61,7 @@ export async function buildHostedFile(clubId: Id, fileName: string, bytes: Uint8
   return file;
 }
 
-/** Builds this number of ready files of the library. The bucket does not contain the files. @returns their ids */
+/** The bucket does not contain the files. @returns their ids */
 export async function buildFiles(clubId: Id, count: number): Promise<Id[]> {
   const ids = Array.from({ length: count }, newId);
   await (

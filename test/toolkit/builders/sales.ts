@@ -12,7 +12,6 @@ export interface TestSalesConnection {
   token: string;
 }
 
-/** A connection of a club to a sales platform. @param secret the secret with which the platform proves its identity */
 export async function buildSalesConnection(
   clubId: Id,
   platform: SalesPlatform = 'generic',
@@ -29,7 +28,6 @@ interface TestProduct {
   deliveryIds: Id[];
 }
 
-/** A product that a club sells on a platform. @param deliveries the number of deliveries that the product gives */
 export async function buildProduct(
   clubId: Id,
   { platform = 'generic', externalId = `product-${newId()}`, deliveries = 1 } = {},
@@ -57,7 +55,6 @@ export interface TestShop {
   email: string;
 }
 
-/** A club with a connection and one product. */
 export async function buildShop(deliveries = 1): Promise<TestShop> {
   const club = await buildClub();
   const connection = await buildSalesConnection(club.id);
@@ -86,7 +83,6 @@ export function noticeOf(
   };
 }
 
-/** A notice of a purchase in our own format. */
 export function purchaseNotice(
   shop: TestShop,
   event: 'paid' | 'refunded' | 'chargeback',

@@ -68,20 +68,18 @@ export async function buildSealedValues(vault: Vault): Promise<{ clubId: Id; end
   return { clubId, endpointId };
 }
 
-/** Deletes every row that has a sealed value. */
 export async function removeSealedValues(db: Database): Promise<void> {
   for (const table of new Set(sealedColumns.map(({ name }) => name.split('.')[0] ?? '')))
     await db.run(sql`DELETE FROM ${raw(table)}`);
 }
 
-/** Returns the opened content of every sealed value, by column and row. @throws SealUnreadable if a value does not open */
 export async function readSealedValues(db: Database, vault: Vault): Promise<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const { id, sealed, column } of await sealedValues(db)) texts[`${column} ${id}`] = vault.open(sealed, id);
   return texts;
 }
 
-/** Returns every sealed value. The values have the order of their columns. */
+/** Sorted by column. */
 export async function sealedValues(db: Database): Promise<{ column: string; id: string; sealed: Buffer }[]> {
   const found = await Promise.all(
     sealedColumns.map(async ({ name, table, id, column }) => {

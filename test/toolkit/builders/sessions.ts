@@ -12,14 +12,12 @@ import {
 import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildClub, buildStudent, type TestAdministrator, type TestStudent } from './clubs.ts';
 
-/** A session of an existing account that was ended. @returns its token */
 export async function endedSession(kind: CallerKind): Promise<string> {
   const { token } = await buildCaller(kind);
   await endSession(await testDeps(), kind, token);
   return token;
 }
 
-/** A session of an existing account that expired a second ago. @returns its token */
 export async function expiredSession(kind: CallerKind): Promise<string> {
   const source = await testDatabase();
   const { id } = await buildCaller(kind);

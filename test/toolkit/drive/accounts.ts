@@ -17,13 +17,10 @@ interface Account {
 
 export interface AccountKind {
   name: 'student' | 'administrator';
-  /** The beginning of the paths of the account's credential operations. */
   paths: string;
-  /** The property of a session's record that names its owner. */
   subject: 'student' | 'administrator';
   purposes: { verify: TokenPurpose; reset: TokenPurpose };
   templates: { verify: string; alreadyRegistered: string; reset: string };
-  /** A confirmed account with the password of the builders. */
   build: () => Promise<Account>;
   signUp: (email: string, password: string) => Promise<Answer>;
   signIn: (email: string, password: string) => Promise<Answer>;
@@ -31,13 +28,11 @@ export interface AccountKind {
   requestReset: (email: string) => Promise<Answer>;
   verify: (token: string) => Promise<Answer>;
   confirmReset: (token: string, password: string) => Promise<Answer>;
-  /** Reads the account that owns the session. The status is 200 while the session is valid. */
+  /** The status is 200 while the session is valid. */
   read: (token: string) => Promise<Answer>;
-  /** @throws Error if the account does not exist */
   idOf: (email: string) => Promise<Id>;
 }
 
-/** The students of a club. */
 export function studentAccounts(clubId: Id): AccountKind {
   return {
     ...common('/v1/auth', { club_id: clubId }, '/v1/auth/session'),

@@ -16,7 +16,7 @@ import { testDeps } from '../stack/database.ts';
 
 interface Answering {
   model(): FakeModel;
-  /** The dependencies of steps. The failpoint does nothing by default. */
+  /** The failpoint does nothing by default. */
   deps(overrides?: Partial<AnswerDeps> & AnsweringOptions): Promise<AnswerDeps>;
   /** Runs one step at this time, in Unix milliseconds. */
   step(questionId: Id, options?: StepOptions): Promise<AnswerStep>;
@@ -27,7 +27,6 @@ interface Answering {
     scripts: Script | readonly Script[],
     options?: StepOptions & { question?: TestQuestion },
   ): Promise<{ question: TestQuestion; step: AnswerStep }>;
-  /** The service's reports about the answers that have ended in this test. */
   ended: AnswerReport[];
   notifications(): number;
 }

@@ -53,7 +53,6 @@ interface Ending {
   citations?: readonly CitationToWrite[];
   /** The cost of the model call in millionths of a US dollar. 0 means that there was no call. */
   cost?: bigint;
-  /** The tokens of the model call. */
   tokens?: { input: number; output: number; cacheWrite: number; cacheRead: number };
   at?: Date;
   notified?: boolean;

@@ -13,7 +13,6 @@ export interface Answer {
   /** Parsed JSON; undefined for an empty body. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of answers whose shape the contract has just confirmed
   body: any;
-  /** The body, byte for byte. */
   text: string;
   bytes: Buffer;
   headers: Headers;
@@ -46,7 +45,7 @@ afterEveryTest(() => clock.reset());
 
 let running: Promise<RunningApi> | undefined;
 
-/** The configuration of the test run. @param overrides further environment variables */
+/** @param overrides further environment variables */
 export async function testConfig(overrides: Record<string, string> = {}): Promise<Config> {
   await testDatabase();
   return readConfig({
@@ -103,10 +102,7 @@ export async function call(method: string, path: string, options: Call = {}): Pr
   return callAt(`http://127.0.0.1:${port}`, method, path, options);
 }
 
-/**
- * Calls an API at a different address. @param onAnswer a function that is called with the answer, before the answer is checked against the
- * contract
- */
+/** @param onAnswer a function that is called with the answer, before the answer is checked against the contract */
 export async function callAt(
   base: string,
   method: string,
@@ -147,7 +143,6 @@ async function beginningOf(response: Response): Promise<Buffer> {
   return Buffer.from(text);
 }
 
-/** Asserts that an answer is this error, with envelope and status. */
 export function expectError(answer: Answer, code: ErrorCode): void {
   expect(answer.body, `expected ${code}`).to.have.nested.property('error.code', code);
   expect(answer.status).to.equal(errorStatus[code]);
@@ -173,8 +168,8 @@ const contract = contractOperations().map((operation) => ({
 
 function holdAgainstContract(method: string, path: string, status: number, body: unknown, type?: string): void {
   const [pathname = ''] = path.split('?');
-  // Two paths may match, such as `media/storage` and `media/{mediaId}`. The first path in sorted order is used, in which a parameter comes
-  // later, because a brace sorts after letters.
+  // If two paths match, such as `media/storage` and `media/{mediaId}`, the first in sorted order counts. It has no parameter, because a
+  // brace sorts after letters.
   const fitting = contract.filter(({ pattern }) => pattern.test(pathname));
   const [answering] = fitting.map(({ shape }) => shape).toSorted();
   const known = fitting.find(

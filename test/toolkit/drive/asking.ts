@@ -14,7 +14,7 @@ export interface Asked {
   image_ids?: string[];
 }
 
-/** A student's calls to an agent, over HTTP. @param base the address of the API, if it is not the API of the test run */
+/** @param base the address of the API, if it is not the API of the test run */
 export function askingOf(agent: Pick<OpenAgent, 'clubId' | 'publicId'>, { token }: { token: string }, base?: string) {
   const classroom = `/v1/clubs/${agent.clubId}/classroom`;
   const at = `${classroom}/agents/${agent.publicId}`;
@@ -24,7 +24,6 @@ export function askingOf(agent: Pick<OpenAgent, 'clubId' | 'publicId'>, { token 
     openStream({ base: base ?? `http://127.0.0.1:${(await testApi()).port}`, method, path, token, body });
 
   return {
-    /** Asks a question, and reads the stream of its answer. @throws Error if the question is not accepted */
     async ask(message: Asked = {}): Promise<Accepted> {
       const stream = await open('POST', `${at}/messages`, bodyOf(message));
       const { data } = await stream.event('accepted');
@@ -49,7 +48,6 @@ export function askingOf(agent: Pick<OpenAgent, 'clubId' | 'publicId'>, { token 
 
 interface Accepted {
   stream: EventClient;
-  /** The data of the `accepted` event. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of events whose shape the contract has just confirmed
   data: any;
   answerId: Id;

@@ -22,7 +22,7 @@ export function handingInOf({ clubId }: { clubId: Id }, { token }: { token: stri
   };
 }
 
-/** An administrator's calls. @param token the caller's token; by default the owner's token */
+/** An administrator's calls. */
 export function reviewingOf(club: Pick<TestClub, 'id' | 'owner'>, token = club.owner.token) {
   const send = callsOf(club, token);
   return {

@@ -15,7 +15,7 @@ import { testDeps } from '../stack/database.ts';
 export const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
 export const refused: AttemptAnswer = { outcome: 'http_error', responseStatus: 500, durationMs: 1 };
 
-/** The dependencies of the step, with receivers that give this answer. */
+/** The receivers give this answer. */
 export async function answering(
   post: DeliveryDeps['post'],
   changes: Partial<DeliveryDeps> = {},
@@ -33,7 +33,7 @@ export async function answering(
   };
 }
 
-/** Runs one step of the delivery. @returns the result of the step, and the requests that it posted */
+/** @returns the result of the step, and the requests that it posted */
 export async function stepOf(
   { id }: { id: Id },
   answer: AttemptAnswer = accepted,
@@ -47,7 +47,7 @@ export async function stepOf(
   return { step: await attemptDelivery(deps, id, now), posted };
 }
 
-/** Claims the next attempt of a delivery. @throws Error if no attempt is allowed now */
+/** @throws Error if no attempt is allowed now */
 export async function claimed({ id }: { id: Id }, now = Date.now()): Promise<Claim> {
   const { db } = await testDeps();
   const claim = await claimAttempt(db.source, id, now);

@@ -16,9 +16,8 @@ import { testDeps } from '../stack/database.ts';
 export interface AutomationPlay {
   deps: RunDeps;
   now: () => Date;
-  /** The messages that the mail server received. */
   given: HandedMessage[];
-  /** The mail server's answer; by default it accepts. */
+  /** Accepts by default. */
   answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
   /** Processes only facts. */
   tellFacts: () => Promise<void>;
@@ -26,7 +25,6 @@ export interface AutomationPlay {
   settle: () => Promise<void>;
   /** Moves the clock by this duration, and makes each step at the time when it is due. */
   pass: (ms: number) => Promise<void>;
-  /** Lets a student enter by hand. @returns the id of the run */
   enroll: (automationId: Id, studentId: Id) => Promise<Id>;
   /** @returns the status and the exit of a run, and then its outcomes, such as `exited by_hand: wait by_hand` */
   story: (automationId: Id, runId: Id) => Promise<string>;
@@ -38,7 +36,7 @@ const nobody: RunDeps['smtp'] = {
   handOver: async () => ({ kind: 'accepted', reply: '250 ok' }),
 };
 
-/** @param smtp the mail server or its replacement; it accepts everything by default */
+/** @param smtp accepts everything by default */
 export async function automationDeps(smtp = nobody): Promise<RunDeps> {
   return {
     ...(await testDeps()),

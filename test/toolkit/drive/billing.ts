@@ -10,12 +10,11 @@ export function signatureOf(payload: string, { secret = webhookSecret, at = unix
   return Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp: at });
 }
 
-/** An API that knows the secret of these events. The caller must close the API. */
+/** The caller must close the API. */
 export function serveBilling(env: Record<string, string> = {}): Promise<ServedApp> {
   return serveApp({ env: { STRIPE_WEBHOOK_SECRET: webhookSecret, ...env } });
 }
 
-/** Posts a signed event. */
 export function postBillingEvent(
   { base }: ServedApp,
   event: object,

@@ -11,13 +11,11 @@ type BulkJobRecord = RecordOf<'BulkJob'>;
 type BulkReportRow = RecordOf<'BulkJobRow'>;
 type BulkStudents = readonly ({ student_id: Id } | { email: string })[];
 
-/** An action of a bulk job: the path of its operation, and the body besides the students. */
 export interface BulkRequest {
   path: string;
   body?: object;
 }
 
-/** @returns the answer to the request of a bulk job. @param token by default the owner's */
 export function requestBulk(
   club: TestClub,
   { path, body = {} }: BulkRequest,
@@ -27,19 +25,17 @@ export function requestBulk(
   return call('POST', `/v1/clubs/${club.id}${path}`, { token, body: { ...body, students } });
 }
 
-/** @returns the id of a new bulk job @throws Error if the request is refused */
 export async function beginBulk(club: TestClub, request: BulkRequest, students: BulkStudents): Promise<Id> {
   const accepted = await requestBulk(club, request, students);
   if (accepted.status !== 202) throw new Error(`The bulk job was refused: ${accepted.text}`);
   return accepted.body.data.id;
 }
 
-/** The dependencies of the step. @param failpoint is called at each failpoint */
 export async function bulkJobDeps(failpoint: BulkJobDeps['failpoint'] = async () => {}): Promise<BulkJobDeps> {
   return { ...(await testDeps()), failpoint };
 }
 
-/** One step, by the API's clock. */
+/** Uses the API's clock. */
 export async function stepBulk(jobId: Id, deps?: BulkJobDeps): Promise<BulkJobStep> {
   return stepBulkJob(deps ?? (await bulkJobDeps()), jobId, clock.now().getTime());
 }
@@ -56,7 +52,6 @@ export async function readBulk(club: TestClub, jobId: Id): Promise<BulkJobRecord
   return (await callsOf(club)('GET', `/bulk-jobs/${jobId}`)).body.data;
 }
 
-/** The whole report, page after page. */
 export async function bulkReportOf(club: TestClub, jobId: Id, filter = ''): Promise<BulkReportRow[]> {
   const rows: BulkReportRow[] = [];
   for (let page = 1; ; page++) {

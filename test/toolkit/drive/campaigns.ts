@@ -16,7 +16,7 @@ import { buildStudent, type TestClub } from '../builders/clubs.ts';
 import { testDeps } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 
-/** @param smtp the mail server or its replacement @returns the dependencies with real stores and the platform's own sender */
+/** @returns the dependencies with real stores and the platform's own sender */
 export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<TestMailDeps> {
   const { storage } = readConfig();
   return {
@@ -35,7 +35,6 @@ export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<TestMailDe
   };
 }
 
-/** A message and its recipient. */
 export interface SentMail {
   studentId: Id;
   email: string;
@@ -45,7 +44,6 @@ export interface SentMail {
 
 /**
  * Sends a campaign with an open-tracking picture and two links to the students of a new club.
- * @param reply the mail server's answer to each message
  * @returns the sent messages, in the order of the campaign's list of recipients
  */
 export async function sendCampaign(

@@ -24,7 +24,6 @@ export async function issueCertificateByHand(
   return answer.body.data;
 }
 
-/** The calls of an administrator about one certificate. */
 export const certificateCalls = (club: TestClub, id: Id, token = club.owner.token) => ({
   read: () => call('GET', `${certificatesPath(club)}/${id}`, { token }),
   reissue: () => call('POST', `${certificatesPath(club)}/${id}/reissue`, { token }),

@@ -10,7 +10,6 @@ export async function revokeEnrollment({ clubId }: OpenCourse, { enrollmentId }:
   await db.transaction((tx) => revokeAccess(tx, clubId, enrollmentId, 'revocation', new Date()));
 }
 
-/** A student's calls in the classroom, over HTTP. */
 export function classroomOf({ clubId }: { clubId: Id }, { token }: { token: string }) {
   const at = `/v1/clubs/${clubId}/classroom`;
   const completion = (publicId: string) => `${at}/lessons/${publicId}/completion`;

@@ -4,7 +4,6 @@ import { call, type Answer } from './api.ts';
 
 export type ClubCalls = (method: string, path: string, body?: unknown) => Promise<Answer>;
 
-/** @param token the caller's token; by default the owner's token */
 export function callsOf(club: Pick<TestClub, 'id' | 'owner'>, token = club.owner.token): ClubCalls {
   return (method, path, body) => call(method, `/v1/clubs/${club.id}${path}`, { token, body });
 }

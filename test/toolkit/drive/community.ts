@@ -20,7 +20,7 @@ export function communityOf({ clubId }: { clubId: Id }, { token }: { token: stri
   };
 }
 
-/** An administrator's calls. @param token the caller's token; by default the owner's token */
+/** An administrator's calls. */
 export function keepingSpacesOf(club: Pick<TestClub, 'id' | 'owner'>, token = club.owner.token) {
   const send = callsOf(club, token);
   const at = '/community/spaces';
@@ -59,7 +59,6 @@ export async function countedMembers(spaceId: Id): Promise<number> {
   return row?.members ?? 0;
 }
 
-/** The calls of a student or administrator about posts and comments. @param token of the caller */
 export function talkingOf(clubId: Id, token: string) {
   const at = `/v1/clubs/${clubId}/classroom`;
   const post = (publicId: string) => `${at}/posts/${publicId}`;
@@ -95,7 +94,7 @@ export function talkingOf(clubId: Id, token: string) {
   };
 }
 
-/** A moderator's calls. @param token the caller's token; by default the owner's token */
+/** A moderator's calls. */
 export function moderatingOf(club: Pick<TestClub, 'id' | 'owner'>, token = club.owner.token) {
   const send = callsOf(club, token);
   return {

@@ -7,7 +7,7 @@ import {
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDeps } from '../stack/database.ts';
 
-/** One step. @param failpoint a function of the test that runs during the step */
+/** One step. */
 export async function judgeOnce(
   courseId: Id,
   now = Date.now(),
@@ -17,7 +17,7 @@ export async function judgeOnce(
   return judgeCompletions({ db, publicUrl, failpoint }, courseId, now);
 }
 
-/** Makes steps until the run has ended or waits. @returns the last step */
+/** @returns the last step */
 export async function judge(courseId: Id, now = Date.now()): Promise<CourseCompletionStep> {
   for (;;) {
     const step = await judgeOnce(courseId, now);

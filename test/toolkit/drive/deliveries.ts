@@ -9,7 +9,6 @@ import type { TestWebhookDelivery } from '../builders/webhooks.ts';
 import { testDeps, testDatabase } from '../stack/database.ts';
 import { until } from './until.ts';
 
-/** Resolves when the delivery has ended with this status. */
 export async function untilDelivery(id: Id, status: WebhookDelivery['status'], timeoutMs = 5_000): Promise<void> {
   await until(status, { timeoutMs }, async () => (await deliveryRow(id)).status === status);
 }

@@ -4,7 +4,6 @@ import { stepDigest, type DigestStep } from '../../../domain/community/digests/s
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDeps } from '../stack/database.ts';
 
-/** @param smtp the mail server or its replacement */
 export async function digestDeps(smtp: DigestDeps['smtp']): Promise<DigestDeps> {
   return {
     ...(await testDeps()),
@@ -20,7 +19,7 @@ export async function digestDeps(smtp: DigestDeps['smtp']): Promise<DigestDeps> 
 
 export const digestIdOf = (clubId: Id, date: string): string => `${clubId}/${date}`;
 
-/** Makes the steps of a digest until the digest ends, or waits for a later time. @returns the last step */
+/** @returns the last step */
 export async function runDigest(deps: DigestDeps, digestId: string, now: Date): Promise<DigestStep> {
   for (let steps = 0; steps < 200; steps++) {
     const next = await stepDigest(deps, digestId, now.getTime());

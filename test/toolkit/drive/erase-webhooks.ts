@@ -2,7 +2,6 @@
 import type { EntityManager } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 
-/** Deletes the events, deliveries, attempts and bodies of all clubs. */
 export async function eraseWebhooks(tx: EntityManager): Promise<void> {
   for (const table of ['attempts', 'deliveries', 'bodies', 'events']) await tx.query(`DELETE FROM webhook_${table}`);
 }

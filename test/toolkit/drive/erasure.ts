@@ -9,14 +9,13 @@ import { testDatabase } from '../stack/database.ts';
 import { processedFile } from './processing.ts';
 import { filesOf, mediaDeps, reserve, send, type Reserved, type TestFile, type Uploader } from './media.ts';
 
-/** Reserves an upload, and sends the file to the bucket. Does not complete the upload. */
+/** Does not complete the upload. */
 export async function uploadBytes(uploader: Uploader, file: TestFile): Promise<Reserved> {
   const reserved = await reserve(uploader, file);
   await send(reserved.upload, file.bytes);
   return reserved;
 }
 
-/** Runs rounds of the erasure until no file is due. */
 export async function eraseAll(now: Date, deps?: MediaDeps): Promise<void> {
   const from = deps ?? (await mediaDeps());
   while ((await eraseDue(from, now)).more);
@@ -38,7 +37,6 @@ export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<Librar
     },
   }));
 
-/** A store that calls `meanwhile` before it erases this file. */
 export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
     async remove(key) {
@@ -67,7 +65,7 @@ export async function completed(
   );
 }
 
-/** Shows images in a question. @returns 'shown', or the code of the refusal */
+/** @returns 'shown', or the code of the refusal */
 export async function showing(clubId: Id, student: TestStudent, ...imageIds: Id[]): Promise<string> {
   const { db } = await mediaDeps();
   const naming = { clubId, studentId: student.id, imageIds };
@@ -91,7 +89,6 @@ export async function mediaState(id: Id): Promise<string> {
   return row?.text ?? 'no row';
 }
 
-/** The state of a file's row, and the ids of the club's files in the bucket. */
 export const leftOf = async (club: { id: Id }, mediaId: Id): Promise<[string, Id[]]> => [
   await mediaState(mediaId),
   await filesOf(club),

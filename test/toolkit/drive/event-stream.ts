@@ -16,17 +16,12 @@ export interface EventClient {
   headers: IncomingMessage['headers'];
   events: readonly Received[];
   comments: readonly string[];
-  /** The body so far, byte for byte. */
   raw(): string;
-  /** The texts of all deltas so far, joined. */
   text(): string;
-  /** Waits for the first event of this name. @returns the event @throws Error if the stream ends, or if 15 s pass */
+  /** @returns the event @throws Error if the stream ends, or if 15 s pass */
   event(name: string): Promise<Received>;
-  /** Resolves when all deltas together have this many characters. */
   textOf(length: number, timeoutMs?: number): Promise<string>;
-  /** Resolves when the body has ended. */
   ended: Promise<'whole' | 'cut'>;
-  /** Stops reading until the test resumes the client. */
   pause(): void;
   resume(): void;
   /** Closes the connection. */

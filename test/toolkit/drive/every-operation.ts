@@ -7,13 +7,11 @@ import { newId } from '../../../platform/core/ids.ts';
 import type { Call } from './api.ts';
 
 export const everyOperation = contractOperations();
-/** Operations that accept JSON. */
 export const withBody = everyOperation.filter(({ hasBody, fileBody }) => hasBody && !fileBody);
 
 /** Names an operation in titles of tests, such as `POST /v1/auth/sign-in`. */
 export const nameOf = ({ method, path }: ContractOperation) => `${method.toUpperCase()} ${path}`;
 
-/** @throws Error if the contract has no such operation */
 export function operationOf(operationId: OperationId): ContractOperation {
   const operation = everyOperation.find((candidate) => candidate.operationId === operationId);
   if (!operation) throw new Error(`The contract has no ${operationId}.`);

@@ -28,7 +28,6 @@ export function extracted(
   );
 }
 
-/** @throws Error if the file cannot be read */
 export async function readFrom(
   bytes: Uint8Array<ArrayBuffer> | string,
   options: Parameters<typeof extracted>[1] = {},
@@ -55,7 +54,6 @@ export function shortly({
   }));
 }
 
-/** @returns the reason why the file cannot be read @throws Error if it can */
 export async function refusalOf(
   bytes: Uint8Array<ArrayBuffer> | string,
   options: Parameters<typeof extracted>[1] = {},

@@ -25,7 +25,6 @@ export async function commitFact(
   return new Database(db.source, notifier).transaction((tx) => recordFact(tx, fact));
 }
 
-/** The body of a single fact. */
 export async function assembleBody(db: Queries, fact: FactToTell, student: SubjectStudent, now: Date): Promise<string> {
   const [body = ''] = await assembleBodies(db, [{ fact, student }], now);
   return body;

@@ -14,7 +14,7 @@ type ReportRow = RecordOf<'StudentImportRow'>;
 export const importsPath = ({ id }: { id: Id }, ...further: string[]) =>
   [`/v1/clubs/${id}/student-imports`, ...further].join('/');
 
-/** Uploads a file of students as the club's owner. @param query such as `invite=true&delivery_ids=…` */
+/** @param query such as `invite=true&delivery_ids=…` */
 export function upload(
   club: TestClub,
   file: string | Uint8Array,
@@ -26,7 +26,6 @@ export function upload(
   return call('POST', path, { token: club.owner.token, raw: file, ...options, headers });
 }
 
-/** The dependencies of an import step. The test can replace some of them. */
 export async function importDeps(
   replaced: (usual: ImportDeps) => Partial<ImportDeps> = () => ({}),
 ): Promise<ImportDeps> {
@@ -34,7 +33,7 @@ export async function importDeps(
   return { ...usual, ...replaced(usual) };
 }
 
-/** Makes one step of the import, at the time of the API's clock. */
+/** Uses the API's clock. */
 export async function step(importId: Id, deps?: ImportDeps): Promise<ImportStep> {
   return stepImport(deps ?? (await importDeps()), importId, clock.now().getTime());
 }
@@ -49,7 +48,6 @@ export async function runImport(importId: Id, deps?: ImportDeps): Promise<Import
 
 const waitsForTurn = (status: string) => status === 'pending' || status === 'running';
 
-/** Uploads a file and processes it. @returns the final record of the import */
 export async function importFile(club: TestClub, file: string | Uint8Array, query = ''): Promise<ImportRecord> {
   const accepted = await upload(club, file, query);
   if (accepted.status !== 202) throw new Error(`The upload was refused: ${accepted.text}`);
@@ -61,7 +59,6 @@ export async function readImport(club: TestClub, importId: Id): Promise<ImportRe
   return (await call('GET', importsPath(club, importId), { token: club.owner.token })).body.data;
 }
 
-/** Reads all pages of the report. */
 export async function reportOf(club: TestClub, importId: Id, filter = ''): Promise<ReportRow[]> {
   const rows: ReportRow[] = [];
   for (let page = 1; ; page++) {

@@ -9,7 +9,6 @@ import type { TestSource } from '../builders/sources.ts';
 import { testDeps, testDatabase } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 
-/** The dependencies of an indexing step. The test can replace some of them. */
 export async function indexingDeps(replaced: Partial<IndexingDeps> = {}): Promise<IndexingDeps> {
   const { db } = await testDeps();
   return {
@@ -41,7 +40,6 @@ export const whenRead = (work: () => Promise<unknown>): Partial<IndexingDeps> =>
   },
 });
 
-/** @throws Error if another worker has claimed the source */
 export async function claimOf({ id }: TestSource): Promise<Claim> {
   const { db } = await testDeps();
   const claim = await claimSource(db, id, Date.now());
@@ -49,7 +47,7 @@ export async function claimOf({ id }: TestSource): Promise<Claim> {
   return claim;
 }
 
-/** Changes columns of a source. @param changes assignments in SQL */
+/** @param changes assignments in SQL */
 export async function alterSource({ id }: TestSource, changes: string): Promise<void> {
   await (await testDatabase()).query(`UPDATE agent_sources SET ${changes} WHERE id = $1`, [id]);
 }
@@ -58,7 +56,6 @@ export async function removeSource({ id }: TestSource): Promise<void> {
   await (await testDatabase()).query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
 }
 
-/** Changes the content of the source. */
 export async function wantAnew({ id, clubId }: TestSource): Promise<void> {
   const { db } = await testDeps();
   const now = new Date();

@@ -21,18 +21,11 @@ export interface ArrivedEvent {
 }
 
 export interface ListeningClub extends TestClub {
-  /**
-   * Runs an act and waits until all its effects have arrived.
-   * @returns the events that the act caused, in the order of their facts. Each signature was verified with the library for receivers, and
-   * each event matches the contract
-   */
+  /** @returns the events of the act in the order of their facts, with verified signatures and bodies */
   eventsOf(act: () => Promise<unknown>): Promise<ArrivedEvent[]>;
 }
 
-/**
- * @param receiver a receiver that answers every request with 200 @returns a club with an endpoint at this receiver that subscribes to
- *   every type
- */
+/** @returns a club with an endpoint at this receiver that subscribes to every type */
 export async function openListeningClub(receiver: Receiver): Promise<ListeningClub> {
   const club = await buildClub();
   const path = `/${club.id}`;

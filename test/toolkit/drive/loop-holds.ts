@@ -4,7 +4,6 @@
  */
 
 interface LoopHolds {
-  /** Begins a new measurement. */
   begin(): void;
   /** @returns the longest time since `begin` that the thread was blocked, in milliseconds */
   longestMs(): number;

@@ -48,7 +48,6 @@ export async function keysOf({ id }: { id: Id }): Promise<string[]> {
   return (await (await testBucket()).objects(prefix)).map((key) => key.slice(prefix.length));
 }
 
-/** A file, and the properties that a client announces for it. */
 export interface TestFile {
   fileName: string;
   mime: string;
@@ -66,7 +65,7 @@ export type Uploader =
 const tokenOf = (uploader: Uploader) =>
   'student' in uploader ? uploader.student.token : (uploader.token ?? uploader.club.owner.token);
 
-/** Requests an upload. @param body a body that replaces the announced properties */
+/** Requests an upload. */
 export function reserving(uploader: Uploader, file: TestFile, body: Record<string, unknown> = {}): Promise<Answer> {
   const { id } = uploader.club;
   const path =
@@ -87,7 +86,7 @@ export async function reserve(
   return { media: answer.body.data, upload: answer.body.upload };
 }
 
-/** Sends the bytes as the upload descriptor says. @returns the status of the last answer: 200 for `put`, 204 for `tus` */
+/** @returns the status of the last answer: 200 for `put`, 204 for `tus` */
 export async function send(upload: Upload, bytes: Buffer): Promise<number> {
   if (upload.method === 'put') return put(upload, bytes);
   const created = await beginUpload(upload, bytes.length);
@@ -95,7 +94,6 @@ export async function send(upload: Upload, bytes: Buffer): Promise<number> {
   return (await sendPiece(upload, created.headers.get('location') ?? '', bytes)).status;
 }
 
-/** Creates a resumable upload. @param headers headers that are added to the usual headers, or replace them */
 export const beginUpload = (
   { url, headers }: Pick<Upload, 'url' | 'headers'>,
   length: number,
@@ -106,7 +104,6 @@ export const beginUpload = (
     headers: { ...headers, 'tus-resumable': '1.0.0', 'upload-length': String(length), ...others },
   });
 
-/** Sends a piece of the upload. */
 export const sendPiece = (
   { headers }: Pick<Upload, 'headers'>,
   location: string,
@@ -125,7 +122,7 @@ export const sendPiece = (
     body: new Uint8Array(bytes),
   });
 
-/** Sends the bytes in one PUT request, as the upload descriptor says. @returns the store's status */
+/** @returns the store's status */
 export async function put(
   { url, headers }: Pick<Upload, 'url' | 'headers'>,
   bytes: Buffer,
@@ -139,7 +136,6 @@ export async function put(
   return response.status;
 }
 
-/** Tells the API that the file has arrived. */
 export function sayingArrived(uploader: Uploader, mediaId: Id): Promise<Answer> {
   return call('POST', libraryPath(uploader.club, mediaId, 'complete'), { token: tokenOf(uploader) });
 }
@@ -155,7 +151,6 @@ export async function completing(uploader: Uploader, mediaId: Id): Promise<Answe
   return sayingArrived(uploader, mediaId);
 }
 
-/** Reserves an upload, sends the file and completes the upload. @returns the final record of the file */
 export async function uploadFile(
   uploader: Uploader,
   file: TestFile,

@@ -31,15 +31,13 @@ export const asking = (content: string | Block[], more: Partial<ModelRequest> = 
   messages: [{ role: 'user', content }],
   ...more,
 });
-/** A request with these blocks, and then the question about them. */
 export const question = (text: string, ...blocks: Block[]): ModelRequest => asking([...blocks, { type: 'text', text }]);
 
 interface ModelClient {
   model(): FakeModel;
-  /** The SDK's stream of the answer. */
   stream(body: ModelRequest, script?: Script): MessageStream;
   answerTo(body: ModelRequest, script?: Script): Promise<Anthropic.Message>;
-  /** Sends the request without the SDK. @param apiKey empty for none */
+  /** @param apiKey empty for none */
   post(path: string, body: string, apiKey?: string): Promise<Response>;
   /** Resolves when the model has noticed that the connection of the request is closed. @param number from 1 */
   outcomeOf(number: number): Promise<string>;

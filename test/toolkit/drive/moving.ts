@@ -14,11 +14,11 @@ export async function movingDeps(changes: Partial<MovingDeps> = {}): Promise<Mov
   return { ...(await mediaDeps()), onOutcome() {}, failpoint: async () => {}, ...changes };
 }
 
-/** Makes one step of the move, as a worker that is not stopping. */
+/** Acts as a worker that is not stopping. */
 export const moveOnce = (deps: MovingDeps, mediaId: Id, at = new Date()): Promise<MoveStep> =>
   moveFile(deps, mediaId, at.getTime(), { beat() {}, stop: new AbortController().signal });
 
-/** Makes steps until no step is due. @returns the last step */
+/** @returns the last step */
 export async function movedFile(mediaId: Id, changes: Partial<MovingDeps> = {}, at = new Date()): Promise<MoveStep> {
   const deps = await movingDeps(changes);
   for (;;) {
@@ -27,7 +27,6 @@ export async function movedFile(mediaId: Id, changes: Partial<MovingDeps> = {}, 
   }
 }
 
-/** The keys of a club in the public bucket, and in the private bucket. */
 export async function objectsOf({ id }: { id: Id }): Promise<{ public: string[]; private: string[] }> {
   const bucket = await testBucket();
   return {

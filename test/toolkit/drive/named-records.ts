@@ -7,7 +7,6 @@ import { bodyOf, bodySchemaOf, everyOperation } from './every-operation.ts';
 
 export type RecordName = keyof Records;
 
-/** The operations under a club's path. */
 export const clubOperations = everyOperation.filter(({ pathParameters }) => pathParameters.includes('clubId'));
 
 /** A key is the part of a path up to the end of the parameter. If two keys match, the longer key counts. */
@@ -107,11 +106,9 @@ const byName: Readonly<Record<string, RecordName>> = {
 export interface NamedRecord {
   /** The parameter's name; in a body the path of properties, such as `modules.lesson_ids`. */
   place: string;
-  /** The record of `buildFurnishedClub` for this location. */
   record: RecordName;
 }
 
-/** @returns the records of the club that the path names. @throws Error if the club of `buildFurnishedClub` has no such record */
 export function namedInPath({ path, pathParameters }: ContractOperation, kind: CallerKind): NamedRecord[] {
   return pathParameters
     .filter((name) => !['clubId', 'reaction', 'language', 'template'].includes(name))
@@ -126,7 +123,7 @@ export function namedInPath({ path, pathParameters }: ContractOperation, kind: C
     });
 }
 
-/** @returns the record that a location in a query or body names. @throws Error if the club of `buildFurnishedClub` has no such record */
+/** @returns the record that a location in a query or body names. */
 export function recordAt({ operationId, path }: ContractOperation, place: string): RecordName {
   if (place === 'file_ids' && path.includes('/posts')) return 'postFile';
   const record = byName[place] ?? byName[place.slice(place.lastIndexOf('.') + 1)];
@@ -135,7 +132,6 @@ export function recordAt({ operationId, path }: ContractOperation, place: string
   return record;
 }
 
-/** @returns the query parameters that name records */
 export function placesInQuery({ parameters }: ContractOperation): string[] {
   return parameters
     .filter(({ in: where, schema }) => where === 'query' && placesIn(schema, []).length > 0)
@@ -143,9 +139,8 @@ export function placesInQuery({ parameters }: ContractOperation): string[] {
 }
 
 /**
- * @returns the locations in the JSON body that name records. Three kinds of ids are left out. The caller chooses the `id` of a new record.
- * The service checks the records of a draft later, when the draft is scheduled (test/api/campaigns.test.ts). Other tests check the students
- * and the facts of a dry run (test/api/automations.test.ts), and the students of a bulk job (test/api/bulk-jobs.test.ts)
+ * @returns the locations in the JSON body that name records. Other tests check drafts, dry runs and bulk jobs. Callers choose the `id` of a
+ * new record
  */
 export function placesInBody(operation: ContractOperation): string[] {
   return idsInBody(operation).filter(
@@ -153,12 +148,11 @@ export function placesInBody(operation: ContractOperation): string[] {
   );
 }
 
-/** Whether the caller chooses the id of the new record. */
 export function choosesId(operation: ContractOperation): boolean {
   return idsInBody(operation).includes('id');
 }
 
-/** Returns the example of the operation's body, with these records in it. @param named a further location to fill */
+/** @param named a further location to fill */
 export function bodyAbout(operation: ContractOperation, records: Records, named?: string): JsonObject | undefined {
   const example = operation.fileBody ? undefined : bodyOf(operation);
   if (example === undefined) return undefined;

@@ -14,7 +14,6 @@ export interface PageExample {
 /** @param file such as `docs/how-to/send-mail.md` @returns its text */
 export const readPage = (file: string): string => readFileSync(path.join(projectDirectory, file), 'utf8');
 
-/** @returns the content of each block of code in that language */
 export const blocksOf = (text: string, language: string): string[] =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, block = '']) => block);
 
@@ -32,6 +31,5 @@ function examplesIn(block: string): PageExample[] {
     });
 }
 
-/** @returns the text with each known placeholder replaced */
 export const filledIn = (text: string, known: ReadonlyMap<string, string>): string =>
   text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => known.get(name) ?? whole);

@@ -8,7 +8,6 @@ import { postWebhook, type AttemptAnswer, type WebhookPost } from '../../../doma
 import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 import { respondWith, startReceiver, type Receiver, type Respond } from '../fakes/tls-receiver.ts';
 
-/** The default parameters of a post. */
 export const attempt = {
   eventId: 'f3b1c1c2-0a39-4c41-9c54-5f2a40d4f3aa',
   body: '{"id":"f3b1c1c2-0a39-4c41-9c54-5f2a40d4f3aa","type":"student.created","data":{"name":"Zoë 学生 🎓"}}',
@@ -16,13 +15,11 @@ export const attempt = {
   serviceName: 'club-learning',
 } as const;
 
-/** The answer of a receiver that accepts. */
 export const noContent = respondWith('HTTP/1.1 204 No Content\r\n\r\n');
 
 type Tracked = { stop(): Promise<void> } | { close(): Promise<void> };
 
 interface Posting {
-  /** The certificate authority that the egress trusts. */
   authority(): Authority;
   /** The egress, which resolves `receiver.test` and any other name to this machine. */
   dispatcher(): Egress['dispatcher'];
@@ -32,13 +29,11 @@ interface Posting {
     certificate?: Certificate,
     options?: Parameters<typeof startReceiver>[2],
   ): Promise<Receiver>;
-  /** Posts to `receiver.test` on this port. @returns the whole answer */
+  /** @returns the whole answer */
   post(port: number, changes?: Partial<WebhookPost>): Promise<AttemptAnswer>;
   /** Posts like `post`, but omits the duration from the result, so that tests can compare whole results. */
   resultOf(port: number, changes?: Partial<WebhookPost>): Promise<Omit<AttemptAnswer, 'durationMs'>>;
-  /** Posts to a receiver that answers with exactly these bytes. */
   postTo(...bytes: readonly (string | Buffer)[]): Promise<Omit<AttemptAnswer, 'durationMs'>>;
-  /** Stops or closes the object after the test. */
   tracked<T extends Tracked>(one: T): T;
 }
 

@@ -9,13 +9,10 @@ import { call, type Call } from './api.ts';
 import { pathOf, sentTo } from './every-operation.ts';
 import { bodyAbout, namedInPath } from './named-records.ts';
 
-/** A request with its path. */
 export type PreparedCall = Call & { path: string };
 
 interface Preparation {
-  /** Changes the furnished club, so that the request succeeds. */
   club?: (club: FurnishedClub) => Promise<unknown>;
-  /** Adds to the example of the body. */
   body?: (club: FurnishedClub) => Promise<JsonObject>;
 }
 
@@ -68,7 +65,6 @@ const preparations: Partial<Record<OperationId, Preparation>> = {
   },
 };
 
-/** @returns a furnished club in which a request of the operation succeeds */
 export async function preparedClub({ operationId }: ContractOperation): Promise<FurnishedClub> {
   const club = await buildFurnishedClub();
   await run(`UPDATE students SET avatar_key = 'avatars/' || id WHERE club_id = $1`, club.id);

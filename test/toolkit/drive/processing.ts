@@ -32,11 +32,11 @@ export async function processingDeps(changes: Partial<ProcessingDeps> = {}): Pro
   };
 }
 
-/** Makes one step, as a worker that is not stopping. */
+/** Acts as a worker that is not stopping. */
 export const processOnce = (deps: ProcessingDeps, mediaId: Id, at = new Date()): Promise<ProcessingStep> =>
   processFile(deps, mediaId, at.getTime(), { beat() {}, stop: new AbortController().signal });
 
-/** Makes steps until no step is due. @returns the last step */
+/** @returns the last step */
 export async function processedFile(
   mediaId: Id,
   { deps = {}, at = new Date() }: { deps?: Partial<ProcessingDeps> & Partial<MediaDeps>; at?: Date } = {},

@@ -8,7 +8,6 @@ import { until } from './until.ts';
 /**
  * Locks the row of the club until all requests wait for it, and then releases the row.
  * @param begin starts requests that change a limited resource of a club, so that each request must lock the row of the club
- * @throws Error if the requests do not wait for the lock
  */
 export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[]): Promise<T[]> {
   let requests: readonly Promise<T>[] = [];
@@ -26,8 +25,6 @@ export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[
  * Locks a row that all requests need first. The requests then begin in the order of the list, and wait for the row. When the row is
  * released, Postgres grants the lock in this order. If two requests can share the lock, their order is not certain.
  * @param lock the statement that takes the lock, for example `SELECT 1 FROM tags WHERE id = … FOR UPDATE`
- * @returns the answers, in the same order
- * @throws Error if one of the requests does not wait for the lock
  */
 export async function inThisOrder<Begin extends readonly (() => Promise<unknown>)[]>(
   lock: Sql,

@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 
 export interface RawAnswer {
   status: number;
-  /** The status line and the header fields. */
   head: string;
   body: string;
 }

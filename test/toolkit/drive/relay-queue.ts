@@ -29,14 +29,12 @@ export const roomFor = (
   inHand: new Map(Object.entries(inHand).map(([clubId, all]) => [clubId, { all, bulk: 0 }])),
 });
 
-/** Counts these rows for each club. */
 export const countsOf = (rows: readonly { clubId: Id }[]): Record<Id, number> => {
   const counts: Record<Id, number> = {};
   for (const { clubId } of rows) counts[clubId] = (counts[clubId] ?? 0) + 1;
   return counts;
 };
 
-/** A wake for the workflow of a delivery. */
 export const wakeOf = (subjectId: Id, clubId: Id | null): Run => ({
   workflowType: 'webhookDelivery',
   subjectId,
@@ -72,7 +70,6 @@ export function useRelayQueue() {
   return {
     source: () => source,
     transaction: <T>(work: (tx: Transaction) => Promise<T>) => db.transaction(work),
-    /** The number of notifications that the relay has received in this test. */
     notifications: () => notifications,
     everyFact: (limit = 100, perClub = 100, inHand: Readonly<Record<Id, number>> = {}) =>
       claimFacts(source, roomFor(limit, perClub, inHand, turn)),
@@ -91,7 +88,6 @@ export function useRelayQueue() {
         [clubId, count, priority, agoMs],
       ),
     wakeNow: (...wakes: Run[]) => db.transaction((tx) => wakeRuns(tx, wakes, new Date())),
-    /** Ends all pauses after failures. */
     endPauses: (table: Table) =>
       source.query(`UPDATE ${table} SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`),
     letLeasesRunOut: (table: Table) =>

@@ -17,7 +17,6 @@ export const recorder = 'recorder';
 interface CommittedHistory {
   /** The type of the workflow: the folder's name. */
   type: string;
-  /** The file's name without `.json`. */
   scenario: string;
   read(): History;
 }
@@ -39,7 +38,6 @@ export function isCommitted(type: string, scenario: string): boolean {
   return existsSync(fileOf(type, scenario));
 }
 
-/** @throws Error if the history still contains a machine-specific value */
 export function commitHistory(type: string, scenario: string, history: History): void {
   const text = JSON.stringify(readableHistory(history), undefined, 2);
   for (const mark of [os.hostname(), os.homedir(), process.cwd()]) {
@@ -49,7 +47,6 @@ export function commitHistory(type: string, scenario: string, history: History):
   writeFileSync(fileOf(type, scenario), `${text}\n`);
 }
 
-/** @returns the history in a form that JSON can hold, without machine-specific values */
 export function readableHistory(history: History): object {
   const readable = format.toObject(format.fromObject(history), { enums: String, longs: String, bytes: String });
   return withoutMachine(readable) as object;

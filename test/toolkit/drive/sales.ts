@@ -6,7 +6,7 @@ import { receivedBody } from '../builders/received-bodies.ts';
 import { testDeps } from '../stack/database.ts';
 import type { TestSalesConnection, TestShop } from '../builders/sales.ts';
 
-/** Accepts a notice without HTTP. @param body bytes, or a value that is sent as JSON @returns its id */
+/** @param body bytes, or a value that is sent as JSON @returns its id */
 export async function takeNotice(connection: TestSalesConnection, body: unknown, proof = ''): Promise<Id> {
   const deps = await testDeps();
   const received = {
@@ -28,12 +28,11 @@ export async function noticeDeps(changes: Partial<NoticeDeps> = {}): Promise<Not
   return { ...(await testDeps()), onOutcome() {}, async failpoint() {}, ...changes };
 }
 
-/** Makes one step of a notice at the current time. */
 export async function stepNotice(noticeId: Id, now = new Date()): Promise<NoticeStep> {
   return processNotice(await noticeDeps(), noticeId, Math.max(now.getTime(), Date.now()));
 }
 
-/** Accepts notices and processes them, one after the other. @returns the outcome of each notice */
+/** @returns the outcome of each notice */
 export async function sell(shop: TestShop, ...bodies: unknown[]): Promise<string[]> {
   const outcomes: string[] = [];
   for (const body of bodies) {

@@ -23,7 +23,7 @@ export const speechCommand = (mode: string): string[] => [
   '{language}',
 ];
 
-/** The dependencies of the step, with a speech program that writes {@link madeVtt}. The test can replace some dependencies. */
+/** The speech program writes {@link madeVtt}. */
 export async function transcriptionDeps(replaced: Partial<TranscriptionDeps> = {}): Promise<TranscriptionDeps> {
   return {
     db: (await testDeps()).db,

@@ -1,7 +1,7 @@
 /** Waits for an effect of other processes. It checks again and again, and after a timeout it fails with the name of the effect. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Calls the check every 20 ms until it returns a value. @throws Error with the name of the missing effect, when the time is over */
+/** Calls the check every 20 ms until it returns a value. */
 export async function until<T>(
   what: string,
   { timeoutMs }: { timeoutMs: number },

@@ -86,7 +86,6 @@ export function watching(database: Database, look: (tx: Transaction) => Promise<
   return new Database(source, database.notifier);
 }
 
-/** @returns the same database, whose transactions have this lock timeout */
 export function impatient(db: Database, lockTimeoutMs: number): Database {
   const source = instead(db.source, 'transaction', (call, [work]) =>
     call(async (manager: EntityManager) => {
@@ -97,7 +96,6 @@ export function impatient(db: Database, lockTimeoutMs: number): Database {
   return new Database(source, db.notifier);
 }
 
-/** @returns the same database, which counts the statements of its transactions */
 export function countingStatements(db: Database): Database & { statements: () => number } {
   let count = 0;
   const source = instead(db.source, 'transaction', (call, [work]) =>
@@ -127,7 +125,6 @@ export function observing(db: Database, onStatement: (statement: Sql) => unknown
 
 type Call = (...parameters: unknown[]) => unknown;
 
-/** @returns a proxy of the object, in which `how` replaces the method with this name */
 function instead<T extends object>(object: T, method: string, how: (call: Call, parameters: unknown[]) => unknown): T {
   return new Proxy(object, {
     get(target, key) {

@@ -5,14 +5,13 @@ import type { Id } from '../../../platform/core/ids.ts';
 
 type Offer = Parameters<DirectLane['tryAcquire']>[0];
 
-/** @param hasPermit a function that decides which attempts get a permit. Without this function all attempts get a permit */
+/** @param hasPermit decides which attempts get a permit; by default all */
 export function fakeLane(hasPermit: (offer: Offer) => boolean = () => true) {
   const offered: Offer[] = [];
   const permits = new Set<Id>();
   const startedAttempts: ClaimedDelivery[] = [];
   return {
     offered,
-    /** Deliveries that have a permit. */
     permits,
     startedAttempts,
     async ready() {},

@@ -14,7 +14,6 @@ export interface HttpLine {
   stop(): void;
 }
 
-/** @param port the port of the server */
 export async function startHttpLine(port: number): Promise<HttpLine> {
   const sockets = new Set<net.Socket>();
   const requests: string[] = [];

@@ -5,7 +5,6 @@ import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 export interface NameServer {
-  /** The address of the server as `address:port`, which a resolver accepts. */
   address: string;
   /** The queried names, one per query. */
   questions: string[];
@@ -69,7 +68,6 @@ function textRecord(text: string): Buffer {
   return recordOf(typeTxt, Buffer.concat(pieces.flatMap((piece) => [Buffer.of(piece.length), piece])));
 }
 
-/** A record for the queried name, which is valid for an hour. */
 function recordOf(type: number, data: Buffer): Buffer {
   const record = Buffer.alloc(12);
   record.writeUInt16BE(0xc00c, 0);

@@ -17,7 +17,6 @@ const isTrial = input.endsWith('trial.pdf');
 const count = (readFileSync(input, 'latin1').match(/\/Type \/Page\b/g) ?? []).length;
 const hang = () => setInterval(() => undefined, 1_000);
 
-/** @param pageCount of the file @param read the pages that get words */
 function write(pageCount, read) {
   const pdf = new PDFDocument({ autoFirstPage: false, size: 'A5' });
   pdf.pipe(createWriteStream(output));

@@ -82,7 +82,6 @@ export async function fakeSns(validFrom = new Date(Date.now() - day)): Promise<F
   };
 }
 
-/** @returns SES's report about a mail, as the `Message` of a notification */
 export function sesReport(
   kind: 'Bounce' | 'Complaint' | 'Delivery' | 'Open',
   at: Date,

@@ -1,7 +1,6 @@
 /**
- * A server with the part of Stripe's API that this service calls, and with idempotency keys as Stripe documents them. A later call with the
- * same key gets the answer to the first call, even if this answer was an error. The server refuses a later call with the same key if its
- * body differs, or if the first call has not ended.
+ * The part of Stripe's API that this service calls, with idempotency keys as Stripe documents them. A call with a known key gets the first
+ * answer, even an error. It is refused if its body differs, or if the first call has not ended.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -35,21 +34,16 @@ interface TestPayment {
 
 export interface StripeServer {
   url: string;
-  /** The secret key that the server requires. */
   secretKey: string;
-  /** All payments, paid or not. */
   payments: TestPayment[];
   /** Method, path and idempotency key of every call, such as `POST /v1/payment_intents key`. */
   calls: string[];
-  /** The outcomes of the next charges, in order. */
   fates: Fate[];
-  /** The duration of a charge, in milliseconds. */
+  /** In milliseconds. */
   delayMs: number;
   /** Whether the server works. If false, it answers every call with 500, and the call has no effect. */
   up: boolean;
-  /** The payment methods of customers and of subscriptions, by their ids. */
   paymentMethods: Map<string, string>;
-  /** The paid payments of one add-on. */
   paidFor(addOnId: string): TestPayment[];
   /** Deletes the idempotency keys, which the processor keeps for a day. */
   forgetKeys(): void;
@@ -110,7 +104,6 @@ export async function startStripe(): Promise<StripeServer> {
     return { status: 200, body, cut: fate === 'cut_after_charge' };
   }
 
-  /** The same key gets the same answer. */
   async function chargeOnce(key: string, body: string): Promise<Reply> {
     const form = new URLSearchParams(body);
     const complete = ['amount', 'currency', 'customer', 'payment_method'].every((name) => form.has(name));

@@ -8,15 +8,11 @@ import type net from 'node:net';
 import type { Authority } from '../../../dev/stack/certificates.ts';
 
 export interface TerminatorOptions {
-  /** Host and port of the server behind the proxy. */
   readonly to: string;
-  /** The certificate authority that signed the proxy's certificate. */
   readonly authority: Authority;
-  /** The names in the proxy's certificate. */
   readonly hosts?: readonly string[];
   /** The certificate authority of the clients that the proxy accepts. If it is absent, clients need no certificate. */
   readonly clientsOf?: Authority;
-  /** A version that replaces the version of the server. */
   readonly serverVersion?: string;
   /** Whether the proxy refuses calls of the operator service and the creation of a namespace, as Temporal Cloud does. */
   readonly refusesOperators?: boolean;
@@ -28,7 +24,6 @@ export interface TemporalTerminator {
   readonly address: string;
   /** The API keys that the proxy accepts. If the list is empty, clients need no key. */
   apiKeys: readonly string[];
-  /** The number of calls for each key. */
   readonly callsBy: Map<string, number>;
   stop(): Promise<void>;
 }

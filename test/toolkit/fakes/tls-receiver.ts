@@ -38,9 +38,7 @@ interface ReceivedRequest {
 
 export interface Receiver {
   port: number;
-  /** All requests that the receiver got so far. */
   requests: ReceivedRequest[];
-  /** The number of accepted connections. */
   connections(): number;
   /** The server names that clients have sent (SNI). The value is false for a client without SNI. */
   serverNames: (string | false)[];
@@ -49,10 +47,9 @@ export interface Receiver {
   stop(): Promise<void>;
 }
 
-/** The reaction of a receiver to a whole request. `number` counts the requests of all connections from 1. */
+/** `number` counts the requests of all connections from 1. */
 export type Respond = (socket: TLSSocket, request: ReceivedRequest, number: number) => void;
 
-/** Answers every request with these raw bytes. */
 export const respondWith =
   (...parts: readonly (string | Buffer)[]): Respond =>
   (socket) => {
@@ -89,7 +86,7 @@ export async function startTcpReceiver(
   return { ...(await listening(net.createServer(onConnection))), serverNames: [] };
 }
 
-/** Writes these bytes repeatedly, as fast as the client reads, until the connection ends. @returns the number of written bytes */
+/** Writes these bytes repeatedly, as fast as the client reads, until the connection ends. */
 export function flood(socket: TLSSocket, bytes: Buffer): { written: number } {
   const state = { written: 0 };
   const more = (): void => {

@@ -120,7 +120,6 @@ export class SourceIndexModel {
     return [...this.index].filter(([id, { version }]) => before.get(id)?.version !== version).map(([id]) => id);
   }
 
-  /** The lesson at this index among the remaining lessons. */
   lessonAt(place: number): Lesson | undefined {
     return this.lessons.filter(({ removed }) => !removed)[place];
   }
@@ -170,7 +169,6 @@ export async function changeFile(clubId: Id, id: Id, set: string, values: readon
   });
 }
 
-/** The item at this index. The model and the club have the same number of items. @throws Error if no item has this index */
 function at<T>(all: readonly T[], place: number): T {
   const one = all[place];
   if (one === undefined) throw new Error(`No item has the index ${place}.`);
@@ -256,7 +254,7 @@ const performances: Performances = {
   },
 };
 
-/** Performs an act in the club and in the model. @returns the items whose words have changed */
+/** @returns the items whose words have changed */
 export function perform<K extends Kind>(
   { kind, details }: { kind: K; details: Details<K> },
   club: IndexedClub,

@@ -18,11 +18,10 @@ export class UploadModel {
   stored: Buffer | undefined;
   status: 'uploading' | 'processing' | 'ready' | 'failed' = 'uploading';
   removed = false;
-  /** Whether the store still has to erase the file. */
   due = false;
   /** The time at which the file expires if no question shows it. */
   keptUntil = Number.POSITIVE_INFINITY;
-  /** The time after which no upload can arrive any more, and at which the record of an erased file is deleted. */
+  /** From this time no upload can arrive any more. The record of an erased file is then deleted. */
   readonly lastArrival: number;
   readonly #upload: ModelUpload;
   readonly #addressEnds: number;
@@ -63,7 +62,6 @@ export class UploadModel {
     if (this.stays) this.keptUntil = Number.POSITIVE_INFINITY;
   }
 
-  /** @param isErased whether the store erases the file immediately */
   remove(isErased: boolean, now: number): void {
     if (this.removed) return;
     this.removed = true;
@@ -71,7 +69,6 @@ export class UploadModel {
     else this.due = true;
   }
 
-  /** Runs rounds of erasure until no erasure is due. */
   eraseDue(now: number): void {
     const isExpired = this.status === 'uploading' && !this.removed && now >= this.#upload.reservedAt + 75 * minute;
     if (isExpired) this.status = 'failed';

@@ -33,7 +33,7 @@ const maxRounds = 3_000;
 
 interface Posted {
   id: Id;
-  /** The time of the step, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   now: number;
   message: Message;
   ended: Promise<{ step: Step } | { error: unknown }>;
@@ -46,7 +46,6 @@ const answers: Record<Reply['says'], Omit<AttemptAnswer, 'durationMs'>> = {
   retry: { outcome: 'http_error', responseStatus: 503 },
 };
 
-/** An attempt that was posted, but has no answer yet. */
 interface Flight {
   deliveryId: Id;
   attempt: ModelAttempt;
@@ -63,7 +62,7 @@ type Step = Awaited<ReturnType<typeof attemptDelivery>>;
 type Message = Parameters<DeliveryDeps['post']>[0];
 
 const worker: SimulatedProcess = { name: 'worker', alive: true, standsUntil: 0, skewMs: 0 };
-/** Resolves when all code has run that waits for promises which are already settled. */
+/** Lets all code run that waits for settled promises. */
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 export class WebhookEngine {
@@ -127,7 +126,6 @@ export class WebhookEngine {
     );
   }
 
-  /** Runs until no task is due at this time. */
   async settle(): Promise<void> {
     for (let round = 1; ; round++) {
       if (!this.relayAway) await this.relay();
@@ -137,7 +135,6 @@ export class WebhookEngine {
     }
   }
 
-  /** Runs every task and activity that is due now. @returns whether it ran any task or activity */
   private async act(): Promise<boolean> {
     const actions = this.temporal.actions([worker], () => 0);
     for (const action of actions) {
@@ -172,7 +169,6 @@ export class WebhookEngine {
     if (!smoothly) await this.pass(shortestWaitMs, true);
   }
 
-  /** Times out attempts that exceed their time limit. */
   private async timeOut(by: number): Promise<void> {
     for (const flight of this.flights.slice()) {
       if (flight.attempt.startedAt + timeLimitMs <= by) await flight.reply({ says: 'fail' });
@@ -240,7 +236,6 @@ export class WebhookEngine {
     this.temporal.signalWithStart(run);
   }
 
-  /** Runs an activity as a worker does. */
   private perform({ name, args }: ActivityTask): Promise<unknown> {
     const [id, requestedAt] = args as [Id, number];
     const now = Math.max(requestedAt, this.now); // as in activities/step.ts: a step may be repeated hours later

@@ -23,9 +23,9 @@ export interface ModelEndpoint {
   failingSince: number | null;
   enabledAt: number;
   holdUntil: number | null;
-  /** The number of times that the breaker was armed since the last success. If this number is above 0, the endpoint is throttled. */
+  /** Armings of the breaker since the last success. Above 0 the endpoint is throttled. */
   armings: number;
-  /** The position, in the sequence of events, at which the breaker was last armed. */
+  /** The position of the last arming in the sequence of events. */
   armedAt: number;
   /** The secrets of the endpoint, the newest first. The second secret is valid until `previousUntil`. */
   secrets: string[];
@@ -35,7 +35,7 @@ export interface ModelEndpoint {
 export interface ModelAttempt {
   kind: Kind;
   startedAt: number;
-  /** The position, in the sequence of events, at which the attempt began. */
+  /** The position of the beginning in the sequence of events. */
   moment: number;
   onSchedule: boolean;
   /** Whether the gate released the delivery while the endpoint was throttled. */
@@ -237,10 +237,7 @@ export class WebhookModel {
     if (this.isGivenUp(endpoint, at)) this.disable(delivery.endpointId, 'failing', at);
   }
 
-  /**
-   * Returns whether an enabled endpoint has failed for 5 days, in which it accepted no delivery. The time before the endpoint was last
-   * enabled does not count.
-   */
+  /** Whether an enabled endpoint has accepted no delivery for 5 days. The time before it was last enabled does not count. */
   isGivenUp({ status, failingSince, enabledAt }: ModelEndpoint, now: number): boolean {
     return status === 'enabled' && failingSince !== null && Math.max(failingSince, enabledAt) + 5 * day <= now;
   }
@@ -266,7 +263,6 @@ export class WebhookModel {
     delivery.nextAt = Math.min(delivery.nextAt, now);
   }
 
-  /** @returns the number of recovered deliveries */
   recover(endpointId: Id, since: number, now: number): number {
     const recovered = this.of(endpointId).filter(
       ({ status, cancelReason, completedAt, purged, createdAt }) =>

@@ -14,9 +14,7 @@ import { testDatabase } from './database.ts';
 const startTimeoutMs = 60_000;
 
 interface ApiProcess {
-  /** The port of the process's file listener. */
   filesPort: number;
-  /** Ends the process as a crash does. */
   kill(): Promise<void>;
 }
 
@@ -70,7 +68,7 @@ async function killed(child: Child): Promise<void> {
 interface Line {
   /** The address `http://127.0.0.1:<port>`, which replaces the address of a load balancer. */
   url: string;
-  /** Forwards new connections to this port. @param bytes the number of bytes before the proxy stalls */
+  /** @param bytes the number of bytes before the proxy stalls */
   leadTo(port: number, bytes?: number): void;
   /** The number of bytes that the proxy forwarded since the last `leadTo`. */
   passed(): number;

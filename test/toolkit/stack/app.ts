@@ -28,17 +28,14 @@ import { testDeps } from './database.ts';
 export interface ServedApp {
   /** `http://127.0.0.1:<port>`, for callAt. */
   base: string;
-  /** All lines of the API's log so far. */
   log: string[];
   close(): Promise<void>;
 }
 
 interface Replacements {
-  /** The function with which the egress guard resolves names. */
   resolve?: Resolve;
   /** Further environment variables. */
   env?: Record<string, string>;
-  /** Changes the app's dependencies. */
   deps?: (usual: ApiDeps) => ApiDeps;
 }
 

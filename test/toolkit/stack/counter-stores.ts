@@ -20,12 +20,10 @@ const redisStartTimeoutMs = 10_000;
 
 export const masterKey = new Secret(Buffer.alloc(32, 7));
 
-/** A budget whose counters no other test uses. */
 export function budget(limit: number, windowSeconds = 60): Budget {
   return { counter: `test_${randomBytes(6).toString('hex')}`, limit, windowSeconds, scope: 'ip' };
 }
 
-/** The Postgres of the test run, with all migrations. */
 export async function migratedPostgres(): Promise<Store> {
   await testDatabase();
   return { url: readConfig().database.url, stop: () => Promise.resolve() };
@@ -41,7 +39,6 @@ export async function startRedis(): Promise<Store> {
   return { url: new Secret(`redis://127.0.0.1:${port}`), stop: () => server.stop() };
 }
 
-/** A port without a listener. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -59,7 +56,6 @@ function portOf(server: Server): number {
 
 /** A proxy to a store that a test can break. It accepts connections in every state. */
 interface Line extends Store {
-  /** The number of opened connections so far. */
   readonly connections: number;
   /** `open` forwards all bytes. `silent` discards all bytes and never answers, on existing and new connections. */
   state: 'open' | 'silent';

@@ -29,12 +29,11 @@ async function open(): Promise<DataSource> {
   return source;
 }
 
-/** The dependencies of domain functions, on a database of the test. */
 export function depsOn(db: Database): VaultDeps {
   return { db, vault: createVault(readConfig().masterKey) };
 }
 
-/** The dependencies of domain functions, on the test database. They send no notifications. */
+/** They send no notifications. */
 export async function testDeps(): Promise<AddressedDeps & StudentDeps> {
   const source = await testDatabase();
   return {

@@ -12,7 +12,6 @@ interface Engine {
   temporal(): Client;
   /** A receiver that is stopped after the tests. It answers with 200 by default. */
   receiver: Delivering['receiver'];
-  /** The newest run of a delivery. */
   runOf(deliveryId: string): WorkflowHandle;
 }
 

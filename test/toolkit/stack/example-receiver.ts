@@ -16,9 +16,7 @@ export const examplesDirectory = fileURLToPath(new URL('../../../docs/examples/r
 interface Example {
   readonly file: string;
   readonly tool: string;
-  /** The command that prints the version of the tool. */
   readonly versionArgs: readonly string[];
-  /** The pattern that finds the minor version in the output. */
   readonly minorVersion: RegExp;
   /** The lowest version that the file of the example names. */
   readonly leastMinor: number;
@@ -69,18 +67,13 @@ export function whyMissing({ tool, versionArgs, minorVersion, leastMinor }: Exam
 export interface RunningExample {
   /** `http://127.0.0.1:<port>`. */
   readonly url: string;
-  /** The number of times that the receiver has handled the message so far. */
   timesHandled(eventId: string): number;
-  /** Resolves when the receiver has handled the message. @throws Error after 5 s */
+  /** @throws Error after 5 s */
   untilHandled(eventId: string): Promise<void>;
   /** Resolves with the exit code of the receiver, or `null` if a signal ended it. */
   stop(): Promise<number | null>;
 }
 
-/**
- * @param secret the environment variables with the secrets
- * @throws Error if the receiver does not compile, or ends before it listens
- */
 export async function startExample(example: Example, secret: string): Promise<RunningExample> {
   const scratch = mkdtempSync(path.join(os.tmpdir(), 'example-'));
   const source = path.join(examplesDirectory, example.file);

@@ -13,9 +13,7 @@ import { testStack } from './stack.ts';
 const attemptTimeLimitMs = 2_000;
 
 export interface Delivering {
-  /**
-   * Returns the real dependencies of a delivery step. The jitter is 0.5 by default, so that waits have exactly the values of the schedule.
-   */
+  /** The jitter is 0.5 by default, so that waits have exactly the values of the schedule. */
   deps(changes?: Partial<DeliveryDeps>): DeliveryDeps;
   /** A receiver that is stopped after the tests of the `describe`. It answers with 200 by default. */
   receiver(respond?: ReceiverOptions['respond'], options?: Partial<ReceiverOptions>): Promise<Receiver>;

@@ -27,7 +27,6 @@ export type DeliveryHandle = WorkflowHandle<typeof webhookDelivery>;
 type GateHandle = WorkflowHandle<typeof endpointGate>;
 
 export interface SkippedEngine {
-  /** The time of the server's clock. */
   now(): Promise<Date>;
   /** Lets this time pass, and runs everything that becomes due during this time. */
   pass(ms: number): Promise<void>;
@@ -35,21 +34,17 @@ export interface SkippedEngine {
   act<T>(what: (deps: VaultDeps, now: Date) => Promise<T>): Promise<T>;
   /** An endpoint of a new club. Its receiver gives this answer, by default 200. */
   endpoint(respond?: ReceiverOptions['respond']): Promise<{ receiver: Receiver; subscription: Subscription }>;
-  /** The first run of a delivery's workflow. */
   start(delivery: TestWebhookDelivery, options?: { local?: boolean; taskQueue?: string }): Promise<DeliveryHandle>;
   /** The run of a gate that no delivery has woken. */
   startGate(subscription: Subscription, options: { taskQueue: string }): Promise<GateHandle>;
-  /** A delivery that is due now, and its run. */
   deliver(subscription: Subscription): Promise<TestWebhookDelivery>;
   /** Creates this many deliveries, and resolves when each was attempted or parked. */
   deliverAll(subscription: Subscription, count: number): Promise<TestWebhookDelivery[]>;
   /** The run of a delivery. A test that awaits the result of the run skips time. */
   runOf(delivery: { id: string }): DeliveryHandle;
-  /** The run of an endpoint's gate that a delivery has woken. */
   gateOf(subscription: Subscription): GateHandle;
   /** The final states of the deliveries, in the order of the list. */
   outcomesOf(deliveries: readonly { id: string }[]): Promise<string[]>;
-  /** A function that the engine calls and awaits before each step of a gate. */
   beforeGate: (endpointId: string) => Promise<void>;
   /** The random number, from 0 up to 1, that determines the jitter of waits. */
   random: number;
@@ -167,7 +162,6 @@ function createEngine(
   return engine;
 }
 
-/** Resolves once the delivery was attempted or parked. */
 async function untilTaken(id: string): Promise<void> {
   await until('its first step', { timeoutMs: 45_000 }, async () => {
     const { attemptCount, parkedAt } = await deliveryRow(id);
@@ -175,7 +169,6 @@ async function untilTaken(id: string): Promise<void> {
   });
 }
 
-/** All attempts at an endpoint, in the order in which they began. */
 export async function attemptsAt(endpointId: string): Promise<WebhookAttempt[]> {
   const source = await testDatabase();
   return source.manager
@@ -187,5 +180,5 @@ export async function attemptsAt(endpointId: string): Promise<WebhookAttempt[]> 
     .getMany();
 }
 
-/** The end of the attempt, in Unix milliseconds. */
+/** In Unix milliseconds. */
 export const endOf = ({ startedAt, durationMs }: WebhookAttempt) => startedAt.getTime() + (durationMs ?? Number.NaN);

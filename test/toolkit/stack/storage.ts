@@ -45,21 +45,15 @@ function closeClient(): void {
   client = undefined;
 }
 
-/** Access to the buckets through S3 itself, without the code of the product. */
 interface TestBucket {
   /** The keys of all objects of both buckets, including all versions and delete markers. */
   everyVersion(): Promise<string[]>;
   /** The keys of the stored objects that begin with `prefix`, by default in the private bucket. */
   objects(prefix: string, bucket?: string): Promise<string[]>;
-  /** The keys of the open multipart uploads. */
   openUploads(prefix: string): Promise<string[]>;
-  /** The number of stored parts of open multipart uploads. */
   storedParts(prefix: string): Promise<number>;
-  /** @returns the bytes of a stored object */
   contentOf(key: string, bucket?: string): Promise<Buffer>;
-  /** Stores an object directly. */
   store(key: string, bytes: Buffer, bucket?: string): Promise<void>;
-  /** Stores a part of a multipart upload. */
   storePart(key: string, uploadId: string, number: number, bytes: Buffer): Promise<void>;
 }
 

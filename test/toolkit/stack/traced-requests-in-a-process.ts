@@ -110,7 +110,6 @@ const leave = async () => {
   socket.destroy();
   while (memory.getFinishedSpans().length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
 };
-/** @returns the spans that the work exports */
 const spansOf = async (work: () => Promise<void>) => {
   memory.reset();
   await work();

@@ -10,14 +10,11 @@ import { samplerOf } from '../../../platform/infra/telemetry/sampler.ts';
 import { createTracer } from '../../../platform/infra/telemetry/tracer.ts';
 import { useTracer, type Tracer } from '../../../platform/infra/tracing.ts';
 
-/** A span in its exported form. */
 export interface ExportedSpan {
   name: string;
   traceId: string;
   spanId: string;
-  /** The id of its parent span. */
   parent: string | undefined;
-  /** The ids of linked spans. */
   links: string[];
   failed: boolean;
   attributes: ReadableSpan['attributes'];

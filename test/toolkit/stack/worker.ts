@@ -27,10 +27,7 @@ export async function workflowBundle(): Promise<{ codePath: string }> {
   return { codePath: await workflowBundleFile() };
 }
 
-/**
- * Runs a worker in this process until it is stopped.
- * @param options.activities the real activities, with the dependencies of the test
- */
+/** Runs a worker in this process until it is stopped. */
 export async function runWorkerHere(
   connection: NativeConnection,
   options: Pick<WorkerOptions, 'taskQueue' | 'namespace' | 'activities' | 'maxCachedWorkflows' | 'identity'>,
@@ -67,9 +64,7 @@ export function useTemporal(): () => Client {
   };
 }
 
-/** A worker process, with the information that an operator can see. */
 export interface ObservedWorker {
-  /** Whether the worker accepts work, as /readyz says. */
   ready(): Promise<boolean>;
   /** The value of this metric in /metrics, summed over its labels; 0 if absent. */
   metric(name: string): Promise<number>;
@@ -79,9 +74,7 @@ export interface ObservedWorker {
 export interface WorkerProcess extends ObservedWorker {
   readonly pid: number;
   readonly exited: Promise<Exit>;
-  /** Sends the process a signal and waits for its end. @returns the exit of the process, and the milliseconds until the exit */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit & { tookMs: number }>;
-  /** The log of the process so far. */
   log(): string;
 }
 

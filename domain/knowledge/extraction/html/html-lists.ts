@@ -4,10 +4,9 @@ import type { Style } from './html-styles.ts';
 
 /** An open list. */
 export interface OpenList {
-  /** The number of the list's next item. */
   next: number;
   step: 1 | -1;
-  /** The numbering of the list's items; undefined if the items have no numbers. */
+  /** Undefined if the items have no numbers. */
   form: ListForm | undefined;
 }
 

@@ -2,7 +2,7 @@
 import { elementsIn, textOf, type HtmlElement } from './html-tree.ts';
 import { lowered, raised } from '../raised.policy.ts';
 
-/** If a formula is nested deeper than this, only the letters of the deeper parts are read. */
+/** Deeper parts of a formula are read as plain letters. */
 const deepest = 100;
 
 /** @returns the formula in reading order, or the author's alternative text if the formula has no visible letters */
@@ -126,8 +126,8 @@ function fenced({ attributes }: HtmlElement, parts: readonly string[]): string {
 }
 
 /**
- * Writes the raised and lowered scripts of an element after its base. The first script is lowered (below the line), the second is raised
- * (above the line), the third is lowered, and so on. Scripts after `mprescripts` are written before the base.
+ * Writes the scripts of an element after its base: the first is lowered, the second raised, and so on. Scripts after `mprescripts` come
+ * before the base.
  */
 function withScripts(element: HtmlElement, depth: number): string {
   const [base, ...scripts] = elementsIn(element);

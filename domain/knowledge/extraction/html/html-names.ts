@@ -1,6 +1,6 @@
 /**
- * Lists the names of HTML elements. In a text that is not an HTML file, `<` begins an element only if one of these names follows. Otherwise
- * `<` is a plain character, as in `List<String>`.
+ * Lists the names of HTML elements. In a text that is not an HTML file, `<` begins an element only before one of these names. Otherwise it
+ * is a plain character, as in `List<String>`.
  */
 
 const html = `a abbr acronym address applet area article aside audio b base basefont bdi bdo bgsound big blink blockquote body br button canvas

@@ -14,7 +14,7 @@ const silent = new Set([
   'style', 'title', 'nav', 'template', 'noscript', 'noframes', 'noembed', 'datalist', 'rp', 'progress', 'meter', 'map', 'colgroup',
 ]); // prettier-ignore
 
-/** Elements whose content is left out of the extracted text. */
+/** Their content is left out of the extracted text. */
 const unread = new Set(['iframe', 'object', 'embed', 'canvas', 'audio', 'video', 'applet', 'frame']);
 
 /**
@@ -59,7 +59,7 @@ function texOf(script: HtmlElement): string {
   return /mode=display/.test(mode) ? ` $$${tex}$$ ` : `$${tex}$`;
 }
 
-/** @param words the alternative text of the picture; undefined if it is missing; empty if it would only repeat the text of the page */
+/** @param words the alternative text; undefined if it is missing; empty if it would only repeat the text of the page */
 function pictureOf(picture: HtmlElement, words: string | undefined, into: Warned): string {
   if (words !== undefined && words.trim() !== '') return ` [Picture: ${words.trim()}] `;
   if (words === undefined && !isDecoration(picture)) into.warn('picture_without_text');

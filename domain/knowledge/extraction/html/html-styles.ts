@@ -26,7 +26,7 @@ export class Styles {
   readonly #rules = new Map<string, Map<string, Declaration>>();
   #count = 0;
 
-  /** Adds the rules of a style sheet. The function skips the content of `@media` and other at-rules. */
+  /** Adds the rules of a style sheet, without `@media` and other at-rules. */
   add(sheet: string): void {
     const css = sheet.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, ' ').replace(/<!--|-->/g, ' ');
     let start = 0;
@@ -85,7 +85,7 @@ function keepHeavier(into: Map<string, Declaration>, property: string, declarati
   if (!before || before.weight <= declaration.weight) into.set(property, declaration);
 }
 
-/** @returns the end of the block that begins here; the end of the text if the block has no end */
+/** @returns the end of the block, or of the text if the block has no end */
 function endOfBlock(css: string, open: number): number {
   let depth = 0;
   for (const { 0: brace, index } of css.slice(open).matchAll(/[{}]/g)) {

@@ -1,7 +1,4 @@
-/**
- * Reads the tables of a page. The module distinguishes data tables from tables that only serve for layout. It returns the rows of a data
- * table in the order of the page.
- */
+/** Reads the data tables of a page, row by row, and recognizes tables that only serve for layout. */
 import { elementsIn, hasWord, visit, type HtmlElement } from './html-tree.ts';
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder } from '../table.ts';
@@ -45,7 +42,7 @@ type Section = (typeof sections)[number];
 
 /** The rows of a table whose end tag has not been reached yet. */
 export class OpenTable {
-  /** The parts of the table, such as its head and its body. A cell ends at the last row of its part. */
+  /** The parts of the table, such as head and body. A cell ends at the last row of its part. */
   readonly #parts: { section: Section; rows: Row[] }[] = [];
   #part: HtmlElement | undefined;
 

@@ -33,7 +33,7 @@ export function readHtml(html: string, into: SectionBuilder): void {
 /** Whether text at the current position of the page is visible. */
 interface Sight {
   isVisible: boolean;
-  /** False if the letters have size zero, because such letters are invisible. */
+  /** Letters of size zero are invisible. */
   hasSize: boolean;
   /** Whether the hidden text has already caused a warning. */
   hasWarned: boolean;
@@ -43,7 +43,7 @@ class HtmlReader implements Visitor {
   readonly #into: SectionBuilder;
   readonly #styles = new Styles();
   readonly #layouts: ReadonlySet<HtmlElement>;
-  /** The elements whose end has not been reached, each with a function to call at its end. */
+  /** The functions to call at the end of each open element. */
   readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
   /**
@@ -58,10 +58,10 @@ class HtmlReader implements Visitor {
    */
   readonly #apart: string[][] = [];
   #paragraph: string[] = [];
-  /** The number of the current list item, until the first words of the item are read. */
+  /** The number of the current list item, until its first words are read. */
   #mark = '';
   #sight: Sight = { isVisible: true, hasSize: true, hasWarned: false };
-  /** The number of elements around the current position that show line breaks, such as `pre`. */
+  /** The number of open elements that show line breaks, such as `pre`. */
   #lines = 0;
   #definitions = 0;
   #quotes = 0;
@@ -130,7 +130,7 @@ class HtmlReader implements Visitor {
     }
   }
 
-  /** Applies the style to the content of the element. @returns the function that ends the effect of the style */
+  /** Applies the style to the content of the element. */
   #look(style: Style): (() => void) | undefined {
     if (style.size === 0) return undefined;
     const before = this.#sight;
@@ -263,7 +263,6 @@ class HtmlReader implements Visitor {
     return (this.#lastReading = `${this.#lastReading.slice(0, -1)}${text})`);
   }
 
-  /** @param written a function that converts the inner text to the text to write */
   #setApart(written: (text: string) => string): (() => void) | undefined {
     if (this.#apart.length > deepestInline) return undefined;
     this.#apart.push([]);
@@ -322,7 +321,7 @@ function headingLevel({ tag, attributes }: HtmlElement): number | undefined {
   return level >= 1 ? level : 2;
 }
 
-/** Whether the element and its content are invisible. Content that appears after a click counts as visible. */
+/** Content that appears after a click counts as visible. */
 function isHidden({ tag, attributes }: HtmlElement, style: Style): boolean {
   const display = style.get('display')?.value;
   if (display === 'none' || Number.parseFloat(style.get('opacity')?.value ?? '1') === 0) return true;
@@ -342,9 +341,7 @@ function hasSizeBy(size: string | undefined, otherwise: boolean): boolean {
   return otherwise || !/(?:[^r]em|%)$|er$/.test(size);
 }
 
-/**
- * @returns the text without white space at its ends, if this white space contains a line break. A text of only white space becomes empty
- */
+/** @returns the text without white space at its ends, if this contains a line break */
 function withoutOuterBreaks(text: string): string {
   const words = text.trim();
   if (words === '') return '';

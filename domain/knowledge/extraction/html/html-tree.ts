@@ -1,7 +1,7 @@
 /**
- * Builds the tree of HTML elements from the tokens of htmlparser2. The tree follows the rules of the standard that affect the visible text.
- * For example, end tags may be absent, and no element inside a cell ends the table around it. Time and memory grow only with the length of
- * the text. The tree does not follow the standard's rules for formatting elements, because time and memory could then grow much faster.
+ * Builds the tree of HTML elements from the tokens of htmlparser2. It follows the standard's rules that affect the visible text: for
+ * example, end tags may be absent, and no element inside a cell ends the table around it. It leaves out the rules for formatting elements,
+ * so that time and memory grow only with the length of the text.
  */
 import { Tokenizer } from 'htmlparser2';
 
@@ -24,9 +24,9 @@ interface Open {
   element: HtmlElement;
   parent: Open | undefined;
   nearest: Readonly<Partial<Record<Kind, Open>>>;
-  /** For each name, the number of open elements with this name in the same cell. */
+  /** The number of open elements in this cell, by name. */
   counts: Map<string, number>;
-  /** Whether the element is inside SVG or MathML. Inside these, `<g/>` is a complete element without an end tag. */
+  /** Inside SVG or MathML, `<g/>` is a complete element without an end tag. */
   isForeign: boolean;
 }
 
@@ -34,7 +34,7 @@ interface Rule {
   /** The kind of this element. A tag whose rule lists this kind in `closes` closes the element. */
   is?: Kind;
   closes?: readonly Kind[];
-  /** The kinds of outer elements that elements inside this element cannot close. */
+  /** The kinds of outer elements that inner elements cannot close. */
   hides?: readonly Kind[];
 }
 
@@ -180,7 +180,6 @@ class TreeBuilder {
     if (open) this.#closeTo(open);
   }
 
-  /** Closes an element and all open elements inside it. */
   #closeTo(last: Open): void {
     for (let open: Open | undefined = this.#top; open?.parent; open = open.parent) {
       const { counts } = open.parent;

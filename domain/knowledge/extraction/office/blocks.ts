@@ -32,7 +32,7 @@ export function writeBlock(block: Block, into: SectionBuilder): void {
   }
 }
 
-/** @returns the words of the blocks in a cell. The cells of an inner table are separated by `, ` and its rows by `; ` */
+/** @returns the words of a cell. The cells of an inner table are separated by `, ` and its rows by `; ` */
 export function textOfBlocks(blocks: Iterable<Block>): string {
   const texts = Array.from(blocks, (block) => {
     if (block.kind !== 'table') return block.text.trim();

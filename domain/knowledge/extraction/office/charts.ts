@@ -133,13 +133,12 @@ function isSame(one: ReadonlyMap<number, string>, other: ReadonlyMap<number, str
 }
 
 const dayMs = 86_400_000;
-/** Parts of a number format that are not digits: quoted words, colors and conditions. */
+/** Quoted words, colors and conditions in a number format. */
 const besideDigits = /"[^"]{0,99}"|\[[^\][]{0,99}\]|\\./g;
 
 /**
  * @param format Excel's number format, such as `0.0%` or `d/m/yyyy`
- * @returns the value as text: a percentage with the digits of the format, a date as `2027-05-31`, and any other number as stored, but
- * without rounding errors
+ * @returns a percentage with the format's digits, a date as `2027-05-31`, or any other number without rounding errors
  */
 function formatted(text: string, format: string, is1904: boolean): string {
   const number = Number(text);
@@ -154,7 +153,7 @@ function decimalsOf(shape: string): number {
   return /\.(0+)/.exec(shape)?.[1]?.length ?? 0;
 }
 
-/** Excel stores a date as a number of days, counted from the end of 1899 or from 1904. */
+/** Excel counts the days of a date from the end of 1899 or from 1904. */
 function dateOf(days: number, is1904: boolean): string | undefined {
   const date = new Date(Date.UTC(is1904 ? 1904 : 1899, is1904 ? 0 : 11, is1904 ? 1 : 30) + Math.floor(days) * dayMs);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString().slice(0, 10);

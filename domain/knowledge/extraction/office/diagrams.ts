@@ -6,10 +6,7 @@ import { paragraphTextsIn } from './drawing-text.ts';
 /** Types of points and connections that only control the layout of a diagram. */
 const notForReaders = new Set(['pres', 'presOf', 'presParOf']);
 
-/**
- * @param root the data part of a diagram
- * @returns a row for each paragraph. The paragraphs of a node come before the paragraphs of its children
- */
+/** @returns a row for each paragraph. A node comes before its children */
 export function diagramBlocks(root: XmlElement): Block[] {
   const points = new Map(
     [...childrenOf(childOf(root, 'dgm:ptLst'), 'dgm:pt')]

@@ -5,9 +5,8 @@ import { signsOf, Words, type Rise } from './words.ts';
 
 /**
  * @param paragraph `a:p`
- * @param options.usual the properties that the runs of the paragraph inherit. A property applies to a run that does not set the property
- * itself. The nearest properties are first
- * @param options.onUnmapped a function that is called when an unknown sign is left out
+ * @param options.usual the inherited properties, nearest first, for a run that does not set them itself
+ * @param options.onUnmapped called when an unknown sign is left out
  */
 export function paragraphText(
   paragraph: XmlElement,
@@ -31,17 +30,13 @@ export function paragraphText(
   }
 }
 
-/**
- * Returns the font of a text. A run has one font for letters and one font for signs. Programs set the font for signs if they insert a
- * single sign.
- */
+/** A run has one font for letters and one for signs. Programs set the font for signs if they insert a single sign. */
 function fontOf(properties: XmlElement | undefined, text: string): string {
   const font = (name: string) => childOf(properties, name)?.attributes['typeface'];
   const isOneSign = Array.from(text.trim()).length === 1;
   return (isOneSign ? font('a:sym') : undefined) ?? font('a:latin') ?? '';
 }
 
-/** @param baseline the distance from the line, in thousandths of a percent, or as a text with a percent sign */
 function riseOf(baseline: string | undefined): Rise | undefined {
   const raisedBy = Number.parseFloat(baseline ?? '0');
   return raisedBy > 0 ? 'up' : raisedBy < 0 ? 'down' : undefined;

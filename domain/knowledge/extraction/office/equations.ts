@@ -60,7 +60,7 @@ function part(element: XmlElement, name: string): string {
   return found ? inside(found) : '';
 }
 
-/** Double-struck letters, such as ℝ. Word stores them as plain letters with a special font style. */
+/** Word stores letters such as ℝ as plain letters with a special font style. */
 const doubleStruck: Record<string, string> = { C: 'ℂ', H: 'ℍ', N: 'ℕ', P: 'ℙ', Q: 'ℚ', R: 'ℝ', Z: 'ℤ' };
 
 function letters(run: XmlElement): string {
@@ -110,10 +110,7 @@ function below(text: string): string {
   return apart(text, lowered(text), '_');
 }
 
-/**
- * Writes a raised or lowered part of an equation. Its position has a meaning, so `xᵉ` must not become `xe`, as raised words in normal text
- * may.
- */
+/** A raised or lowered part of an equation has a meaning, so `xᵉ` must not become `xe`, as raised words in normal text may. */
 function apart(text: string, formed: string, sign: '^' | '_'): string {
   if (formed !== text || !/[\p{L}\p{N}]/u.test(text)) return formed;
   return sign + (Array.from(text).length === 1 ? text : `(${text})`);
@@ -123,7 +120,6 @@ function limit(sign: '^' | '_', text: string): string {
   return text === '' ? '' : `${sign}(${text})`;
 }
 
-/** @returns undefined if the file does not set the property */
 function property(element: XmlElement, properties: string, name: string): string | undefined {
   const found = childOf(element, properties, name);
   return found && (found.attributes['m:val'] ?? '');

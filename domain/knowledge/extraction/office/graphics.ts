@@ -1,4 +1,4 @@
-/** Reads the charts and diagrams of a document or a slide. Each chart and each diagram is a separate part of the file. */
+/** Reads the charts and diagrams of a document or a slide, each from its own part of the file. */
 import { descendantsOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import type { Relation } from '../../../../platform/core/text/office-parts.ts';
 import type { SectionBuilder } from '../sections.ts';
@@ -7,7 +7,7 @@ import { chartBlocks } from './charts.ts';
 import { diagramBlocks } from './diagrams.ts';
 import type { OfficeFile } from './office-file.ts';
 
-/** The blocks of each part, by the id that the document uses for the part. */
+/** The blocks of each part, by the id that the document uses for it. */
 export type Graphics = ReadonlyMap<string, readonly Block[]>;
 
 /**

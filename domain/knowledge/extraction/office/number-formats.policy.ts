@@ -1,6 +1,6 @@
 /** Writes the numbers of list items in the formats of office programs. The formats have Word's names (ST_NumberFormat). */
 
-/** The decimal digits of each script, given by the code point of the script's zero. */
+/** The code point of the zero in each script. */
 const zeros: Record<string, number> = {
   decimalFullWidth: 0xff10,
   decimalFullWidth2: 0xff10,
@@ -33,7 +33,7 @@ const alphabets: Record<string, string> = {
   decimalEnclosedParen: '⑴⑵⑶⑷⑸⑹⑺⑻⑼⑽⑾⑿⒀⒁⒂⒃⒄⒅⒆⒇',
   decimalEnclosedFullstop: '⒈⒉⒊⒋⒌⒍⒎⒏⒐⒑⒒⒓⒔⒕⒖⒗⒘⒙⒚⒛',
 };
-/** The signs of formats that have one sign for each number. A larger number, such as 21 as a circled number, is written in plain digits. */
+/** These formats have one sign for each number. Larger numbers are written in plain digits. */
 const endsWithItsSigns = /^(?:decimalEnclosed|ideographEnclosed)/;
 
 /** The ten digits, and the words for ten, a hundred, a thousand and ten thousand. */
@@ -51,7 +51,7 @@ const counted: Record<string, string> = {
 /** In these formats, ten is written without a "one" before it: 十, not 一十. */
 const leavesOneOut = /^(?:chineseCounting|taiwanese|japaneseCounting|koreanCounting)/;
 
-/** Writes each decimal digit of the number separately, as in 二〇 for 20. */
+/** Each decimal digit is written separately, as in 二〇 for 20. */
 const positional: Record<string, string> = {
   ideographDigital: '〇一二三四五六七八九',
   japaneseDigitalTenThousand: '〇一二三四五六七八九',
@@ -82,9 +82,8 @@ const ordinalWords: Record<string, string> = {
 const latin = 'abcdefghijklmnopqrstuvwxyz';
 
 /**
- * @param number the number of the item
  * @param format the name of the format in Word; an unknown format counts as decimal
- * @param options.language the language of the document, in which a number is written if the format requires words
+ * @param options.language the language of the document, for formats that need words
  * @param options.pattern the first items of the format `custom`, such as `001, 002, ...`
  * @returns the number, without the text around the number; empty for `none` and `bullet`
  */
@@ -125,7 +124,7 @@ function signsOf(number: number, format: string): string | undefined {
   return format.startsWith('ideograph') ? alphabet[(number - 1) % alphabet.length] : repeated(number, alphabet);
 }
 
-/** Writes the number with the digits of the script of the first item, and with at least as many digits as the first item. */
+/** Writes the number in the script of the first item, and with at least as many digits. */
 function likeFirst(number: number, first: string): string {
   const digits = /\p{Nd}+/u.exec(first)?.[0] ?? '1';
   const one = digits.codePointAt(

@@ -49,8 +49,8 @@ export class OfficeFile {
   }
 
   /**
-   * Reads a part without which the main part can still be read.
-   * @returns the part, or undefined if the part cannot be read. In this case the function also adds a warning
+   * Reads a part that the main part does not need.
+   * @returns undefined if the part cannot be read, with a warning
    * @throws Unreadable too_large, file_corrupt
    */
   async partBeside(name: string): Promise<XmlElement | undefined> {
@@ -63,7 +63,7 @@ export class OfficeFile {
     }
   }
 
-  /** @returns the part's relations inside the file @throws BrokenPart; Unreadable too_large, file_corrupt */
+  /** @throws BrokenPart */
   async relationsOf(part: string): Promise<Relation[]> {
     const folder = folderOf(part);
     const xml = await this.#archive.text(`${folder}_rels/${part.slice(folder.length)}.rels`);

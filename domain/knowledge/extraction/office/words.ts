@@ -21,7 +21,6 @@ export class Words {
     else this.#pieces.push({ text, rise });
   }
 
-  /** Adds the mark of a note. */
   note(mark: string): void {
     this.add(noteMark(mark));
   }
@@ -40,7 +39,7 @@ export class Words {
     return this.#pieces.some(({ text }) => text.trim() !== '');
   }
 
-  /** @returns all words that were added since the last call. If all these words are raised, the result has them as normal words */
+  /** @returns all words since the last call. If all of them are raised, they become normal words */
   take(): string {
     const pieces = this.#pieces;
     this.#pieces = [];
@@ -60,7 +59,6 @@ const symbolFonts = /^(?:symbol|wingdings(?: [23])?|webdings)$/i;
 const privateSigns = /[\uF000-\uF0FF]/g;
 
 /**
- * @param font the font in which the text is shown
  * @returns the text that a reader sees in this font. A sign that is unknown is left out, and `isWhole` is then false. If the font is not a
  * symbol font, a private-use character is read as a sign of the font Symbol.
  */

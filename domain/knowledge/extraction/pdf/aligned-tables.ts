@@ -8,7 +8,7 @@ import type { Row } from './blocks.ts';
 
 export interface Region {
   segments: readonly Segment[];
-  /** The rows of the table; undefined if the region contains columns of prose. */
+  /** Undefined if the region contains columns of prose. */
   rows?: Row[];
   /** The lines of prose, column by column. */
   lines?: Line[];
@@ -55,13 +55,10 @@ function levelsOf(segments: readonly Segment[]): Level[] {
   return levels;
 }
 
-/**
- * The maximum number of times that a group of lines is divided into smaller and smaller parts. A line across several columns divides the
- * group, and the columns of each part are then searched again.
- */
+/** A line across several columns divides a group of lines, and the columns of each part are searched again, at most this many times. */
 const maxDivisions = 3;
 
-/** Finds the regions in a group of lines. If a line spans several columns, it divides the group into parts. */
+/** Finds the regions in a group of lines. A line across several columns divides the group. */
 function regionsIn(run: readonly Level[], divisions = 0): Region[] {
   const columns = columnsOf(run);
   if (columns.length < 2) return [];
@@ -92,7 +89,7 @@ function withoutTail(run: readonly Level[]): Level[] {
   return far < 0 ? [...run] : run.slice(0, far);
 }
 
-/** @returns the columns, computed from the rows with the usual number of cells; an empty list if these columns overlap */
+/** @returns the columns, from the rows with the usual number of cells; an empty list if they overlap */
 function columnsOf(run: readonly Level[]): Column[] {
   const counts = new Map<number, number>();
   for (const { segments } of run)
@@ -208,7 +205,7 @@ function goesOn(
 ): boolean {
   const shared = cells.flatMap((cell, at) => (cell.length > 0 && (row[at] ?? []).length > 0 ? [at] : []));
   if (shared.length === 0) return before.y - level.y < level.size * steps.beside;
-  // A line with words in the first column usually begins a new row. But the first cell of a row may also be at the bottom of the row.
+  // Words in the first column usually begin a new row, but the first cell of a row may also be at its bottom.
   const isBegun = (row[0] ?? []).length > 0;
   const above = shared.map((at) => row[at]?.at(-1)?.y ?? Infinity);
   if (Math.min(...above) - level.y > level.size * steps.line) return false;
@@ -216,7 +213,7 @@ function goesOn(
   return shared.every((at) => isWrapped(row[at]?.at(-1), cells[at]?.[0], columns[at], columns[at + 1]));
 }
 
-/** Whether the line was broken only because its first word did not fit into the previous line. */
+/** Whether the line was broken only because its first word did not fit. */
 function isWrapped(last?: Segment, segment?: Segment, column?: Column, next?: Column): boolean {
   if (!last || !segment || !column || (!next && !last.text.includes(' '))) return false;
   const room = next ? next.x - segment.size : column.right - segment.size * 0.5;

@@ -13,9 +13,7 @@ export interface Row {
 }
 
 export type Block =
-  /**
-   * Lines that the file does not mark as paragraphs or headings. Only the positions of the lines show where paragraphs and headings begin.
-   */
+  /** Only the positions of these lines show where paragraphs and headings begin. */
   | { kind: 'lines'; lines: Line[] }
   /** The lines of one paragraph, or of one row of a list. */
   | { kind: 'prose' | 'row'; lines: Line[] }

@@ -3,7 +3,7 @@ import { linesIn, type Block } from './blocks.ts';
 import { headingRules } from './manner.ts';
 import type { Line } from './letters/pdf-lines.ts';
 
-/** Headers are searched among this number of lines at the top of a page, and footers among the same number of lines at the bottom. */
+/** Headers are searched in this many lines at the top of a page, footers at the bottom. */
 const edgeLines = 2;
 const longestRepeated = 150;
 

@@ -10,14 +10,12 @@ export interface Manner {
   leading: number | undefined;
   /** The sizes of headings. The largest size is first. */
   headingSizes: readonly number[];
-  /** Whether the file marks headings with tags. */
   hasTaggedHeadings: boolean;
   words: Words;
 }
 
 export const headingRules = { larger: 1.15, longest: 120, levels: 4 } as const;
 
-/** @param pages the blocks of each page */
 export function mannerOf(pages: readonly (readonly Block[])[]): Manner {
   const charactersOf = new Map<number, number>();
   const lines = pages.flatMap((blocks) => blocks.flatMap(allLinesOf));

@@ -3,11 +3,11 @@ import { isNoteMark, lineOf, textOf, type Line } from './letters/pdf-lines.ts';
 
 export interface Notes {
   marks: ReadonlySet<string>;
-  /** The first line of each note, with the mark of the note. */
+  /** The first line of each note, with its mark. */
   starts: ReadonlyMap<Line, string>;
 }
 
-/** The mark of a note at the beginning of a line. The first word of the note may follow without a space. */
+/** The first word of the note may follow the mark without a space. */
 const start = /^\s*\[?(\d{1,3}|[*†‡§¶]{1,3})[\].)]?\s*(?=[\p{L}"“„«(])/u;
 /**
  * The beginning of a note whose letters are as large as the text. The number has no full stop, because a number with a full stop would

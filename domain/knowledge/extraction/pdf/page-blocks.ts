@@ -1,11 +1,11 @@
-/** Builds the blocks of a page without structure information. The positions of the lines show which lines are tables and columns. */
+/** Builds the blocks of a page without structure information: the positions of the lines show tables and columns. */
 import { alignedRegions } from './aligned-tables.ts';
 import type { Block, Row } from './blocks.ts';
 import type { Box } from './pdf-drawing.ts';
 import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import { ruledTables } from './ruled-tables.ts';
 
-/** Reverses the columns of a table with mostly right-to-left words, because its first column is on the right. */
+/** In right-to-left text, the first column of a table is on the right. */
 function inReadingOrder(rows: Row[]): Row[] {
   const letters = rows.flatMap(({ cells }) => cells.flatMap(({ lines }) => lines.map(({ text }) => text))).join('');
   const [right, left] = [/[\p{Script=Arabic}\p{Script=Hebrew}]/gu, /\p{Script=Latin}/gu].map(

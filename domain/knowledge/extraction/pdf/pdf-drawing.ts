@@ -10,14 +10,14 @@ export interface Glyph {
   x: number;
   /** The vertical position of the letter's baseline. */
   y: number;
-  /** The distance from this letter to the next letter. */
+  /** The distance to the next letter. */
   width: number;
   size: number;
-  /** The direction from this letter to the next letter, in degrees. 0 means to the right, and 90 means upwards. */
+  /** The direction to the next letter, in degrees: 0 is to the right, 90 is upwards. */
   angle: number;
-  /** The id of the marked content (a tagged part of the page) that contains the letter. */
+  /** The id of the tagged part of the page (marked content) around the letter. */
   mark: number | undefined;
-  /** Whether the file marks the letter as part of a header, a footer or a decoration. */
+  /** The file marks the letter as part of a header, a footer or a decoration. */
   isArtifact: boolean;
   /** Whether the letter is drawn without a visible shape. Scanners draw recognized letters like this. */
   isUnseen: boolean;
@@ -67,18 +67,16 @@ interface FontGlyph {
 }
 
 export interface PageSource {
-  /** The operator numbers of pdf.js. */
   ops: Readonly<Record<string, number>>;
   fnArray: ArrayLike<number>;
   argsArray: ArrayLike<unknown>;
-  /** The page's box: left, bottom, right, top. */
   view: readonly number[];
   /** Degrees, clockwise. */
   rotate: number;
   fontOf: (name: string) => Font | undefined;
   /** Whether the given optional content (a layer of the page) is visible. */
   isShown: (optional: unknown) => boolean;
-  /** The codes of each font that occurred on the pages read so far. Each page adds its codes. */
+  /** The codes of each font on the pages that were read. */
   codes: Map<string, FontCodes>;
 }
 
@@ -94,7 +92,6 @@ interface Mark {
 
 const identity: Matrix = [1, 0, 0, 1, 0, 0];
 
-/** @returns the matrix that first applies `inner` and then `outer` */
 function times(outer: Matrix, inner: ArrayLike<number>): Matrix {
   const [a, b, c, d, e, f] = outer;
   const [p = 1, q = 0, r = 0, s = 1, t = 0, u = 0] = Array.from(inner);
@@ -113,12 +110,12 @@ interface State {
   rise: number;
   mode: number;
   isWhite: boolean;
-  /** `isPlaced` says whether a matrix was set after the state was saved, and `hasDrawn` whether a shape was drawn after it. */
+  /** `isPlaced`: a matrix was set since the state was saved. `hasDrawn`: a shape was drawn after it. */
   isPlaced: boolean;
   hasDrawn: boolean;
 }
 
-/** If a page has more lines than this, the lines are a drawing and not a table. */
+/** A page with more lines than this is a drawing, and not a table. */
 const maxRules = 3_000;
 const invisible = 3;
 
@@ -163,7 +160,7 @@ export function drawingOf(source: PageSource): Drawing {
   let at = identity;
   const marks: Mark[] = [];
   const fontNames = new Map<Glyph, string>();
-  /** The number of masks around the current position. Letters inside masks are invisible. */
+  /** Letters inside masks are invisible. */
   let masks = 0;
 
   const moveBy = (x: number, y: number) => {
@@ -176,7 +173,7 @@ export function drawingOf(source: PageSource): Drawing {
   };
   const markNow = (): Mark => marks.at(-1) ?? { mark: undefined, isArtifact: false, isHidden: false };
   const isOnPage = (x: number, y: number) => x >= -1 && y >= -1 && x <= drawing.width + 1 && y <= drawing.height + 1;
-  /** Adds a picture to the drawing. The operator list does not contain the picture itself, but the matrix that positions the picture. */
+  /** The operator list has the matrix that positions the picture, but not the picture itself. */
   const placePicture = () => {
     const box = boxOf(state.matrix, 0, 0, 1, 1);
     const { isHidden, mark, isArtifact } = markNow();
@@ -372,7 +369,7 @@ function newCodes(): FontCodes {
   };
 }
 
-/** Returns the size of letters in a Type 3 font. The letters of such a font are drawings in the file, which use their own units. */
+/** The letters of a Type 3 font are drawings in the file, with their own units. */
 function type3Size({ bbox = [], fontMatrix = [] }: Font, size: number): number {
   const height = Math.abs((bbox[3] ?? 0) - (bbox[1] ?? 0)) * Math.abs(fontMatrix[3] ?? 0.001) * Math.abs(size);
   const isUsual = height > Math.abs(size) * 0.3 && height < Math.abs(size) * 3;
@@ -390,7 +387,7 @@ function boxOf(matrix: Matrix, x: number, y: number, right: number, top: number)
 const thinnest = 3;
 const shortestRule = 6;
 
-/** @param data a path in the format of pdf.js: an operator, the operator's numbers, the next operator, and so on */
+/** @param data a path of pdf.js: each operator with its numbers */
 function* rulesOf(data: ArrayLike<number>, matrix: Matrix, isStroked: boolean): Generator<Box> {
   const [moveTo, lineTo, , , closePath] = [0, 1, 2, 3, 4];
   const lengths = [2, 2, 6, 4, 0];

@@ -60,7 +60,7 @@ export async function loadPdfEngine(): Promise<Engine> {
 }
 
 /**
- * @param bytes the bytes of the file. The caller can no longer use them afterwards
+ * @param bytes the file; the caller can no longer use them afterwards
  * @param warned receives the warnings of pdf.js, until another document is opened
  * @throws the error that pdf.js throws for an unreadable file
  */

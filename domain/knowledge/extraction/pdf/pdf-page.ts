@@ -21,7 +21,6 @@ export interface Page {
    */
   pictures: Picture[];
   warnings: SourceWarningCode[];
-  /** The number of characters on the page. */
   length: number;
 }
 
@@ -119,14 +118,14 @@ function taggedPage(root: TagNode, drawing: Drawing, { glyphs }: Direction, valu
   return read && { blocks: read.blocks, untold: read.untold };
 }
 
-/** A page with fewer shapes than this and without pictures counts as empty, because an empty sheet may have some lines. */
+/** A page with fewer shapes and without pictures counts as empty, because an empty sheet may have some lines. */
 const manyShapes = 8;
 
 function showsSomething({ pictures, shapes }: Drawing): boolean {
   return pictures.length > 0 || shapes >= manyShapes;
 }
 
-/** The minimum size of a picture, in points and as a share of the page. Smaller pictures are ornaments. */
+/** In points, and as a share of the page. Smaller pictures are ornaments. */
 const leastSide = 36;
 const leastShare = 0.01;
 
@@ -139,7 +138,7 @@ function picturesBesideText({ pictures, glyphs, width, height }: Drawing): Pictu
   });
 }
 
-/** Whether a letter is inside a picture. OCR draws the letters that it recognizes over the picture that contains them. */
+/** OCR draws the letters that it recognizes over the picture that contains them. */
 function isInside({ x, y }: { x: number; y: number }, box: Box): boolean {
   return x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
 }

@@ -13,9 +13,9 @@ import { notesOf, withNotes } from './notes.ts';
 import { pdfReader, type Page } from './pdf-page.ts';
 
 /**
- * @param bytes the bytes of the file. The caller can no longer use them afterwards
- * @param options.onPage a function that is called with the number of pages that were read and the number of all pages
- * @param options.pages the pages to read, from 1 and in order; if absent, all pages are read
+ * @param bytes the file; the caller can no longer use them afterwards
+ * @param options.onPage gets the number of pages that were read and of all pages
+ * @param options.pages the pages to read, in order, from 1; by default all pages
  * @returns the number of pages of the file
  * @throws Unreadable too_many_pages, too_large, file_corrupt, file_encrypted
  */
@@ -24,7 +24,7 @@ export async function readPdf(
   into: SectionBuilder,
   { onPage, pages: wanted }: PageOptions,
 ): Promise<number> {
-  // If a part of a file is encrypted, pdf.js reports the part as broken.
+  // pdf.js reports an encrypted part of a file as broken.
   const broken = hasEncryptedParts(bytes) ? 'part_encrypted' : 'part_skipped';
   let isPageBroken = false;
   const warned = (message: string) => (isPageBroken ||= isBroken(message));

@@ -3,12 +3,9 @@ import type { Box } from './pdf-drawing.ts';
 import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import type { Cell, Row } from './blocks.ts';
 
-/** Two lines meet if their distance, in points, is at most this number. */
+/** Lines meet if they are at most this far apart, in points. */
 const slack = 3;
-/**
- * The maximum number of drawn lines on a page with tables. A page with more lines is a drawing, and comparing all pairs of its lines would
- * take too long.
- */
+/** A page with more drawn lines is a drawing, and comparing all pairs of lines would take too long. */
 const maxRules = 1_500;
 
 export interface RuledTable {

@@ -1,11 +1,10 @@
 /**
- * Reads the visible values of a page's annotations: the values of form fields, and text that was added to the page. Comments are left out,
- * because the page does not show them.
+ * Reads the visible values of a page's annotations: form fields, and text that was added to the page. Comments are left out, because the
+ * page does not show them.
  */
 import type { Line, Segment } from './letters/pdf-lines.ts';
 import { lineOf } from './letters/pdf-lines.ts';
 
-/** An annotation as pdf.js provides it. */
 export interface Annotation {
   id?: string;
   subtype?: string;

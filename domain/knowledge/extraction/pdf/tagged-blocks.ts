@@ -3,7 +3,6 @@ import type { Block, Cell, Row } from './blocks.ts';
 import type { Glyph, Picture } from './pdf-drawing.ts';
 import { linesOf, type Line } from './letters/pdf-lines.ts';
 
-/** A node of the page structure as pdf.js provides it. */
 export interface TagNode {
   role?: string;
   children?: readonly TagNode[];
@@ -19,17 +18,17 @@ export interface TaggedPage {
   root: TagNode;
   glyphs: readonly Glyph[];
   pictures: readonly Picture[];
-  /** The visible lines of annotations, by the ids that pdf.js gives to the annotations. */
+  /** The visible lines, by the ids that pdf.js gives to the annotations. */
   values: ReadonlyMap<string, Line[]>;
 }
 
 const inline = new Set('Span Link Reference Em Strong Quote Code NonStruct Private Lbl Sub Annot Form Ruby RB Warichu WT WP BibEntry Formula'.split(' ')); // prettier-ignore
 const notes = new Set(['Note', 'FENote']);
-/** The roles of small letters that are above other letters and show how to read them (ruby). */
+/** Small letters above other letters that show how to read them (ruby). */
 const readings = new Set(['RT', 'RP']);
 const headings = /^(?:H([1-6])?|Title)$/;
 
-/** The structure of a page is used only if it covers at least this share of the letters. */
+/** The structure must cover at least this share of the letters to be used. */
 const leastCovered = 0.9;
 const annotationPrefix = 'pdfjs_internal_id_';
 
@@ -68,14 +67,13 @@ function markOf(id: string): number {
   return Number(id.slice(id.lastIndexOf('_mc') + 3));
 }
 
-/** The minimum size of a picture, in points. Smaller pictures are ornaments. */
+/** In points. Smaller pictures are ornaments. */
 const leastPicture = 30;
 
 class TagReader {
   readonly blocks: Block[] = [];
-  /** The ids of the annotations and of the marked content that the structure has named so far. */
+  /** Annotations and marked content that the structure has named. */
   readonly used = new Set<string>();
-  /** The number of pictures without alternative text. */
   untold = 0;
   readonly #byMark: ReadonlyMap<number, Glyph[]>;
   readonly #page: TaggedPage;
@@ -119,7 +117,7 @@ class TagReader {
     if (readings.has(role)) return;
     if (notes.has(role)) this.#later.push(node);
     else if (inline.has(role)) for (const child of node.children ?? []) this.#child(child);
-    // The line already contains the number or bullet of the list item. So the first block of the item continues this line.
+    // The line already has the number or bullet of the list item, so the item's first block continues it.
     else if (role === 'LBody' || (this.#isAtItem() && isParagraph(role)))
       for (const child of node.children ?? []) this.#child(child);
     else this.#block(node);
@@ -201,7 +199,7 @@ class TagReader {
   }
 }
 
-/** Whether the node contains pictures. Then the node is only a frame around them, and not a picture itself. */
+/** A node around pictures is only a frame, and not a picture itself. */
 function hasFigure({ children = [] }: TagNode): boolean {
   return children.some((child) => child.role === 'Figure' || hasFigure(child));
 }

@@ -1,4 +1,4 @@
-/** Detects whether a text of unknown type is Markdown: whether it has a heading, a code fence or a link. The text is read only once. */
+/** Detects whether a text of unknown type is Markdown: by a heading, a code fence or a link. The text is read only once. */
 
 const lineSign = /^(?:#{1,6} \S|```|~~~)/m;
 const longestLabel = 200;
@@ -10,10 +10,7 @@ export function hasSignOfMarkdown(text: string): boolean {
 
 /** Whether the text has `[label](address)` on one line. The label has no `]` and the address no white space. */
 function hasLink(text: string): boolean {
-  /**
-   * The end of the address that the last search found. A later address that begins before this position has the same end, so the text is
-   * not searched again.
-   */
+  /** The end of the last address. A later address that begins before it has this end too, so the text is not searched again. */
   let end = -1;
   for (let at = text.indexOf(']('); at >= 0; at = text.indexOf('](', at + 1)) {
     const start = at + 2;
@@ -25,7 +22,7 @@ function hasLink(text: string): boolean {
   return false;
 }
 
-/** Searches backwards for the `[`, at most to the previous `]`, so that each character is read only once. */
+/** Searches backwards for `[`, at most to the previous `]`, so that each character is read only once. */
 function hasLabelBefore(text: string, end: number): boolean {
   for (let at = end - 1; at >= 0 && end - at <= longestLabel + 1; at--) {
     const character = text[at];

@@ -5,12 +5,11 @@ import { elementNamesFor } from '../html/html-names.ts';
 import type { SectionBuilder } from '../sections.ts';
 import { readingTheFile } from '../unreadable.ts';
 
-/** The maximum depth of nesting, which no real text reaches. The parser drops content below this depth. */
+/** No real text is nested so deep. The parser drops deeper content. */
 const maxNesting = 10_000;
 const markdown = new MarkdownIt('default', { html: true, maxNesting });
 const { escapeHtml } = markdown.utils;
 
-/** The state of the parser while it reads one text. */
 interface TextEnv {
   elementNames: ReadonlySet<string>;
   /**
@@ -33,7 +32,7 @@ export async function readMarkdown(text: string, into: SectionBuilder): Promise<
 /** Matches a line of front matter, in YAML or TOML. */
 const lineOfFrontMatter = /^(?:$|[ \t#}\]]|- |\[|[\w"'.-]+[ \t]*[:=])/;
 
-/** Separates the front matter (metadata between two lines of `---` or `+++`) from the text. Readers see only the title in the metadata. */
+/** Separates the front matter (metadata between two lines of `---` or `+++`) from the text. Readers see only its title. */
 function withoutFrontMatter(text: string): { title: string; body: string } {
   const lines = /^(?:---|\+\+\+)[ \t]*$/m.test(text.slice(0, 10)) ? text.split('\n') : [];
   const [sign = ''] = (lines[0] ?? '').split(/\s/);
@@ -61,7 +60,7 @@ const reference = ruleOfBlocks('reference');
 const lineAt = ({ src, bMarks, tShift, eMarks }: StateBlock, line: number): string =>
   src.slice((bMarks[line] ?? 0) + (tShift[line] ?? 0), eMarks[line]);
 
-// If a line begins with words in angle brackets that name no HTML element, it is not an HTML block.
+// Words in angle brackets that name no HTML element do not begin an HTML block.
 markdown.block.ruler.at(
   'html_block',
   (state, line, lastLine, silent) =>
@@ -118,7 +117,7 @@ function signsAt(text: string, at: number): readonly [string, string] | [] {
 }
 
 /**
- * Finds the end of a formula. A `$` must touch the formula, and no digit may follow the second `$`. So "$5 or 10 $" is not a formula.
+ * A `$` must touch the formula, and no digit may follow the second `$`. So "$5 or 10 $" is not a formula.
  * @returns -1 if the formula has no end
  */
 function endOfFormula(state: StateInline, begin: string, end: string): number {

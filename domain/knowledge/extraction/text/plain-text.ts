@@ -1,4 +1,4 @@
-/** Reads text files. The module detects the encoding of a file, and whether the file contains HTML, Markdown or plain text. */
+/** Reads text files: detects the encoding, and whether the text is HTML, Markdown or plain text. */
 import { indexingRules } from '../../indexing/indexing.policy.ts';
 import { joinUnspaced } from '../line-breaks.policy.ts';
 import { hasSignOfMarkdown } from './markdown-signs.ts';
@@ -6,15 +6,15 @@ import type { SectionBuilder } from '../sections.ts';
 import { Unreadable } from '../unreadable.ts';
 
 /**
- * Decodes a text. A byte order mark, the zero bytes of UTF-16, valid UTF-8 or the page's own declaration show the encoding. Without such a
- * sign, the function assumes Latin-1, as browsers do.
+ * Decodes a text by its byte order mark, the zero bytes of UTF-16, valid UTF-8 or the page's declaration. Otherwise assumes Latin-1, as
+ * browsers do.
  * @throws Unreadable unsupported_type, too_large
  */
 export function decodeText(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
   if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // a character has at most four bytes
   const text = new TextDecoder(encoding).decode(bytes);
-  // The share of bytes that cannot occur in a text. Files of unknown formats contain many such bytes, but texts contain hardly any.
+  // Files of unknown formats contain many bytes that texts hardly ever contain.
   if (encoding !== 'utf-16le' && encoding !== 'utf-16be' && countControls(bytes) * 100 > bytes.length)
     throw new Unreadable('unsupported_type');
   return text;
@@ -34,10 +34,7 @@ function encodingOf(bytes: Uint8Array): string {
   }
 }
 
-/**
- * Detects UTF-16 by its zero bytes: in UTF-16, one of the two bytes of each Latin letter is 0, always at the same position. @returns
- * undefined for other texts
- */
+/** Detects UTF-16 by its zero bytes: in UTF-16, one of the two bytes of each Latin letter is 0, always at the same position. */
 function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   const zeros = [0, 0];
   const head = bytes.subarray(0, 4_096);
@@ -87,11 +84,9 @@ export function kindOfText(text: string, says: string | null): TextKind {
   return hasSignOfMarkdown(text) ? 'markdown' : 'plain';
 }
 
-/**
- * The minimum length of a full line. Programs break a line when it is full. A shorter line belongs to a list, a poem or an address.
- */
+/** Programs break a line when it is full. A shorter line belongs to a list, a poem or an address. */
 const shortestFullLine = 50;
-/** The maximum length of a line. A longer line is a whole paragraph. */
+/** A longer line is a whole paragraph. */
 const longestLine = 200;
 
 /**

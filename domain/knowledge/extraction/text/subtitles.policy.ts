@@ -1,6 +1,6 @@
 /**
- * Reads the subtitles of a video or sound recording. The module turns WebVTT or SubRip (SRT) into cues, and writes cues as WebVTT. Packages
- * for these formats skip lines that they do not understand. This module reports the first fault with its line instead, and returns no cues.
+ * Reads and writes subtitles: WebVTT or SubRip (SRT) becomes cues, and cues become WebVTT. Packages for these formats skip lines that they
+ * do not understand, but this module reports the first fault with its line.
  */
 import type { SectionBuilder, Seconds } from '../sections.ts';
 
@@ -12,7 +12,7 @@ export interface Cue {
    * settings.
    */
   settings: string;
-  /** The lines of the cue in the form of WebVTT: with WebVTT tags, and `&amp;` instead of `&`. */
+  /** The lines in the form of WebVTT: with its tags, and `&amp;` instead of `&`. */
   text: string;
 }
 
@@ -20,7 +20,7 @@ const subtitleRules = {
   maxCues: 20_000,
   /** The maximum number of characters in the lines of a cue. */
   maxCueText: 5_000,
-  /** A cue may end later than the video by at most this time, because players measure the length of a video differently. */
+  /** Players measure the length of a video differently, so a cue may end this much after it. */
   beyondEndMs: 1_000,
 } as const;
 
@@ -35,7 +35,6 @@ export type SubtitleProblem =
   | 'beyond_the_end'
   | 'text_too_long';
 
-/** The error that names the first fault of a file. */
 export class BadSubtitles extends Error {
   readonly problem: SubtitleProblem;
   /** From 1. */
@@ -49,8 +48,8 @@ export class BadSubtitles extends Error {
 }
 
 /**
- * @param file the text of the file: WebVTT if it begins with the word WEBVTT, or else SRT
- * @param durationMs the duration of the video or sound recording; null if the duration is unknown
+ * @param file WebVTT if it begins with the word WEBVTT, otherwise SRT
+ * @param durationMs null if the duration is unknown
  * @throws BadSubtitles
  */
 export function parseSubtitles(file: string, durationMs: number | null): Cue[] {
@@ -89,9 +88,9 @@ function endOfBlock(lines: readonly string[], from: number): number {
   return at;
 }
 
-/** @param first the first line of the block, counted from 1 @returns undefined for a cue without words, which some SRT files contain */
+/** @param first the first line of the block, from 1 @returns undefined for a cue without words, which some SRT files contain */
 function cueOf(block: readonly string[], first: number, isVtt: boolean): { cue: Cue; line: number } | undefined {
-  // The line before the times may contain a name or a number of the cue.
+  // The line before the times may be a name or a number.
   const timesIndex = block[0]?.includes('-->') ? 0 : 1;
   const times = block[timesIndex];
   if (!times?.includes('-->')) throw new BadSubtitles('time_expected', first + Math.min(timesIndex, block.length - 1));
@@ -160,10 +159,7 @@ function clock(ms: number): string {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', nbsp: ' ', lrm: '', rlm: '' };
 
-/**
- * Returns the words of a cue as people read them. The name of the speaker comes first. The reading of ruby text is in brackets after its
- * letters.
- */
+/** The words of a cue as people read them: first the name of the speaker, and ruby readings in brackets. */
 function plain(text: string): string {
   return text
     .replace(/<v(?:\.[^ <>]*)? ([^<>]+)>/g, '$1: ')
@@ -181,7 +177,7 @@ const longestSaid = { characters: 300, ms: 30_000 } as const;
 const silenceMs = 5_000;
 const sentenceEnd = /[.!?…。！？؟।]["'”’»)\]]?$/u;
 
-/** Turns cues into sections of sentences, each with its time span in seconds. @throws Unreadable too_large */
+/** Turns cues into sentences with their time spans in seconds. @throws Unreadable too_large */
 export function readCues(cues: readonly Cue[], into: SectionBuilder): void {
   let words = '';
   let fromMs = 0;

@@ -2,7 +2,7 @@
 import bidiJs, { type Bidi } from 'bidi-js';
 import type { Direction } from '../../../language/bidi.policy.ts';
 
-/** The package's type declarations say that the module contains the function. In fact, the module itself is the function. */
+/** Its type declarations say that the module contains the function, but the module itself is the function. */
 const bidi = (bidiJs as unknown as () => Bidi)();
 
 /** @returns the embedding level of each UTF-16 unit. Text with an odd level runs from right to left */
@@ -17,7 +17,7 @@ const strong: Partial<Record<string, Direction>> = { L: 'ltr', R: 'rtl', AL: 'rt
 const opening = new Set(['LRI', 'RLI', 'FSI']);
 
 /**
- * Rules P2 and P3: the first letter with a strong direction outside isolates decides the direction of the text.
+ * Rules P2 and P3: the first letter with a strong direction outside isolates decides.
  * @param otherwise the direction that is returned if the text has no such letter
  */
 export function baseDirectionOf(text: string, otherwise: Direction): Direction {

@@ -1,17 +1,11 @@
-/**
- * Embeds fonts into a PDF. The embedded fonts are composite fonts: each code stands for a glyph, and for the characters that this glyph
- * shows.
- */
+/** Embeds fonts into a PDF as composite fonts: each code stands for a glyph, and for the characters that it shows. */
 import type { LoadedFont } from './fonts.ts';
 import { subsetFont } from './subset.ts';
 
-/** A font that is embedded in one PDF. */
 export interface EmbeddedFont {
-  /** The name of the font in content streams. */
   readonly id: string;
   /**
-   * Returns the code of a glyph. A glyph that shows different characters in different positions has several codes, so that PDF readers
-   * extract exactly the written text.
+   * A glyph that shows different characters in different positions has several codes, so that PDF readers extract exactly the written text.
    * @param width the width of the glyph, in ems
    * @returns the code of the glyph, counted from 1
    */
@@ -25,7 +19,6 @@ interface Code {
   width: number;
 }
 
-/** The fonts that are embedded in one PDF. */
 export interface EmbeddedFonts {
   of(font: LoadedFont): EmbeddedFont;
   /** Writes all fonts. Call this function once, before the PDF ends. */
@@ -68,7 +61,7 @@ function embedFont(pdf: PDFKit.PDFDocument, font: LoadedFont, id: string): Embed
         Type: 'Font',
         Subtype: 'CIDFontType2',
         BaseFont: name,
-        // PDFKit writes only String objects as strings; it writes primitive strings as names.
+        // PDFKit writes String objects as strings, but primitive strings as names.
         CIDSystemInfo: { Registry: new String('Adobe'), Ordering: new String('Identity'), Supplement: 0 },
         FontDescriptor: endedRef(pdf, descriptorOf(pdf, font, name, codes)),
         DW: 0,
@@ -126,7 +119,7 @@ function descriptorOf(pdf: PDFKit.PDFDocument, font: LoadedFont, name: string, c
 function tableOf({ face, file }: LoadedFont, tag: string): DataView {
   const table = face.referenceTable(tag);
   if (!table) throw new Error(`The font ${file.path} has no table ${tag}`);
-  // Copies the table, because the table is in the memory of HarfBuzz, and this memory moves when it grows.
+  // A copy, because the memory of HarfBuzz moves when it grows.
   return new DataView(table.slice().buffer);
 }
 

@@ -7,11 +7,11 @@ export interface FontSpan {
   start: number;
   end: number;
   font: LoadedFont;
-  /** Whether no font has this letter, so that a box replaces the letter. */
+  /** No font has this letter, so a box replaces it. */
   isMissing: boolean;
 }
 
-/** The character that replaces a letter that no font has. Every DejaVu font has this character. */
+/** Replaces a letter that no font has. Every DejaVu font has it. */
 export const replacement = '\u25a1';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
@@ -37,7 +37,7 @@ export async function chooseFonts(text: string, style: Style, han: HanForm): Pro
   return spans;
 }
 
-/** No font contains the whole letter, so each of its code points gets its own font. */
+/** No font has the whole letter, so each code point gets its own font. */
 async function chooseForParts(segment: string, start: number, families: readonly Family[]): Promise<FontSpan[]> {
   const spans: FontSpan[] = [];
   let at = start;
@@ -50,7 +50,7 @@ async function chooseForParts(segment: string, start: number, families: readonly
   return spans;
 }
 
-/** @param previous the font of the previous letter. Characters without a glyph also use this font */
+/** @param previous the font of the previous letter, also used for characters without a glyph */
 async function findFont(
   segment: string,
   families: readonly Family[],
@@ -61,7 +61,7 @@ async function findFont(
     .map((character) => character.codePointAt(0) ?? 0);
   const [first] = codePoints;
   if (first === undefined) return previous ?? boxFont(families);
-  // PDF readers treat neighbouring words of one font as one text. So a space gets the font of the word before it.
+  // PDF readers treat neighbouring words of one font as one text, so a space gets the font of the word before it.
   if (previous && segment === ' ' && hasLetter(previous, first) && !isOfPictures(previous.file)) return previous;
   for (const family of families) {
     for (const file of family.filesFor(first)) {

@@ -1,7 +1,4 @@
-/**
- * The font files of certificates. All files come from npm packages. Most fonts are divided into slices, and each slice contains some of the
- * code points.
- */
+/** The font files of certificates, all from npm packages. Most fonts are divided into slices with some of the code points. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -26,14 +23,10 @@ export interface Family {
    * @param codePoint a Unicode scalar value
    */
   filesFor(codePoint: number): readonly FontFile[];
-  /**
-   * All files of the family, with the code points that each file has. A family with only one file has no ranges, so each code point is
-   * searched in this file.
-   */
+  /** The files of the family, with their code points. A single file has no ranges, and is searched for every code point. */
   readonly slices: readonly { file: FontFile; ranges?: readonly Range[] }[];
 }
 
-/** The first and the last code point of a range. */
 export type Range = readonly [first: number, last: number];
 
 function wholeFont(packageName: string, file: string): Family {
@@ -65,7 +58,6 @@ function rangesOf(written: string): Range[] {
   });
 }
 
-/** @returns whether one of the ranges has the code point */
 export function isInRanges(ranges: readonly Range[], codePoint: number): boolean {
   return ranges.some(([first, last]) => first <= codePoint && codePoint <= last);
 }
@@ -96,7 +88,7 @@ const scriptFonts = [
   'noto-serif-ethiopic',
 ];
 
-/** The families for scripts whose letters DejaVu lacks or draws badly. */
+/** Fonts for scripts that DejaVu lacks or draws badly. */
 function scriptsIn(weight: number) {
   const han = hanForms.map((form) => [form, slicedFont(`noto-serif-${form}`, weight)] as const);
   return { scripts: scriptFonts.map((font) => slicedFont(font, weight)), han: new Map<HanForm, Family>(han) };
@@ -130,5 +122,5 @@ export function isOfPictures({ path }: FontFile): boolean {
   return emoji.slices.some(({ file }) => file.path === path);
 }
 
-/** The families that every style has in one of the weights. Together they contain all letters that certificates print. */
+/** The families that every style has in one of the weights. Together they have all letters that certificates print. */
 export const commonFamilies: readonly Family[] = [...inRegular.scripts, ...inRegular.han.values(), ...widest, emoji];

@@ -22,10 +22,7 @@ interface LoadedFile {
   fonts: Map<string, LoadedFont>;
 }
 
-/**
- * The maximum number of bytes of unpacked font files in memory. All slices together have 40 MB, but the names of a club need only a few
- * slices.
- */
+/** The limit of unpacked font files, in bytes. All slices have 40 MB, but the names of a club need only a few. */
 const keptBytes = 12 * 1_048_576;
 const loadedFiles = new LRUCache<string, LoadedFile>({
   maxSize: keptBytes,

@@ -7,8 +7,7 @@ const hangul = /\p{Script=Hangul}/u;
 const regions: Record<string, HanForm> = { Jpan: 'jp', Kore: 'kr', Hant: 'tc' };
 
 /**
- * A text with kana is Japanese, and a text with Hangul is Korean. For any other text the language decides. Simplified forms are the
- * default.
+ * Kana mean Japanese, and Hangul means Korean. Otherwise the language decides, with simplified forms as default.
  * @param language BCP 47
  */
 export function hanFormOf(text: string, language: string): HanForm {

@@ -1,12 +1,12 @@
-/** Breaks text into lines by the rules of UAX #14. In languages without spaces, it breaks text between the words of a dictionary. */
+/** Breaks text into lines by the rules of UAX #14, and between words of a dictionary in languages without spaces. */
 import { createRequire } from 'node:module';
 import { shapeLine, type PreparedText } from './shaping.ts';
 
-/** The package has no types of its own. `position` is a possible line break, in UTF-16 units. */
+/** `position` is a possible line break, in UTF-16 units. The package has no types of its own. */
 type LineBreakerClass = new (text: string) => { nextBreak(): { position: number } | null };
 const LineBreaker = createRequire(import.meta.url)('linebreak') as LineBreakerClass;
 
-/** Offsets count UTF-16 units. White space at the end of the line is omitted. */
+/** Offsets count UTF-16 units, without white space at the end of the line. */
 export interface Line {
   from: number;
   to: number;
@@ -29,7 +29,7 @@ function breaksIn(text: string): number[] {
 }
 
 /**
- * Breaks a text into lines. It fills one line after another. A word that is longer than a line is broken between two letters.
+ * Fills one line after another. A word longer than a line is broken between two letters.
  * @param width the maximum width of a line, in ems
  */
 export function breakIntoLines(prepared: PreparedText, width: number): Line[] {

@@ -1,9 +1,7 @@
-/**
- * Detects letters that certificates cannot print. It loads no font, but uses a stored list of the code points that the fonts have (CERT-5).
- */
+/** Detects letters that certificates cannot print, by a stored list of the fonts' code points, without loading a font (CERT-5). */
 import { printedCodePoints } from './printed-code-points.ts';
 
-/** The first and the last code point of each range, one after the other, in ascending order. */
+/** The first and last code point of each range, in ascending order. */
 const bounds = readBounds(printedCodePoints);
 
 /** @param written the distance of each bound from the bound before it, in base 36 */

@@ -1,4 +1,4 @@
-/** Finds the script of a letter, as an ISO 15924 tag. HarfBuzz needs the script, because a font has separate rules for each script. */
+/** Finds the script of a letter, as an ISO 15924 tag. HarfBuzz needs it, because a font has rules for each script. */
 
 const scripts: readonly (readonly [tag: string, letters: RegExp])[] = [
   ['Latn', /\p{Script=Latin}/u],
@@ -27,7 +27,7 @@ const scripts: readonly (readonly [tag: string, letters: RegExp])[] = [
   ['Nkoo', /\p{Script=Nko}/u],
 ];
 
-/** @returns the tag, or undefined for characters that all scripts share, such as digits and spaces */
+/** @returns undefined for characters that all scripts share, such as digits and spaces */
 export function scriptOf(text: string): string | undefined {
   return scripts.find(([, letters]) => letters.test(text))?.[0];
 }

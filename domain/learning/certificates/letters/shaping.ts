@@ -11,16 +11,15 @@ import { scriptOf } from './scripts.ts';
 /** A glyph of a line. Measures are in ems, for a font size of 1. */
 export interface PlacedGlyph {
   font: LoadedFont;
-  /** The run of the text to which the glyph belongs. */
   run: Run;
   glyph: number;
-  /** The x coordinate of the glyph's origin, from the start of the line. */
+  /** The distance from the start of the line to the glyph's origin. */
   x: number;
   /** Above the baseline. */
   y: number;
-  /** The width of the glyph in the font, without the changes that shaping makes. */
+  /** The width in the font, before shaping changes it. */
   width: number;
-  /** The characters that the glyph shows, in logical order; empty if earlier glyphs show all of them. */
+  /** The characters that the glyph shows, in logical order; empty if earlier glyphs show them all. */
   text: string;
 }
 
@@ -30,7 +29,7 @@ interface Run extends FontSpan {
   level: number;
 }
 
-/** A text for which the fonts and directions have already been found. */
+/** A text with its fonts and directions. */
 export interface PreparedText {
   text: string;
   language: string;
@@ -38,7 +37,7 @@ export interface PreparedText {
   runs: Run[];
 }
 
-/** @param text the text in form NFC, with one paragraph. `direction` is the direction of this paragraph */
+/** @param text one paragraph in form NFC, with its `direction` */
 export async function prepareText(
   text: string,
   { style, language, direction }: { style: Style; language: string; direction: Direction },
@@ -59,8 +58,7 @@ export async function prepareText(
 }
 
 /**
- * @param from the start of the line in the text
- * @param to the end of the line, without trailing white space
+ * @param to without trailing white space
  * @returns the glyphs from left to right, and the width of the line in ems
  */
 export function shapeLine(prepared: PreparedText, from: number, to: number): { glyphs: PlacedGlyph[]; width: number } {
@@ -109,7 +107,6 @@ function shapeRun({ text, language }: PreparedText, run: Run, startX: number, in
 
 const nowhere = { xAdvance: 0, xOffset: 0, yOffset: 0 } as const;
 
-/** The shaping data of a glyph: the start of its cluster in the text, and its advance. */
 interface Clustered {
   cluster: number;
   xAdvance: number;
@@ -126,7 +123,7 @@ function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level
   const isBackwards = level % 2 === 1;
   const starts = [...new Set(glyphs.map(({ cluster }) => cluster))].toSorted((one, other) => one - other);
   for (const [nth, cluster] of starts.entries()) {
-    // The first characters of a run may have no glyphs, because the shaping dropped these glyphs.
+    // Shaping may drop the glyphs of the first characters of a run.
     const letter = text.slice(nth === 0 ? start : cluster, starts[nth + 1] ?? end);
     const clusterGlyphs = [...glyphs.keys()].filter((index) => glyphs[index]?.cluster === cluster);
     const advancing = clusterGlyphs.filter((index) => (glyphs[index]?.xAdvance ?? 0) > 0);

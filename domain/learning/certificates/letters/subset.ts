@@ -9,7 +9,7 @@ declare const WebAssembly: {
   Instance: new (module: object, imports: object) => { exports: unknown };
 };
 
-/** The functions of hb-subset that this module calls. Both pointers and numbers have the type `number`. */
+/** The functions of hb-subset in use. Both pointers and numbers have the type `number`. */
 interface SubsetModule {
   memory: { buffer: ArrayBuffer };
   _initialize(): void;
@@ -48,7 +48,7 @@ const writable = 2;
 const noHinting = 0x1;
 const retainGlyphIds = 0x2;
 const droppedTables = 3;
-/** The tables of a font that a PDF does not need, because the PDF itself contains the names, widths and order of the glyphs. */
+/** A PDF does not need these tables, because it has the names, widths and order of the glyphs itself. */
 const unneeded = [
   'GSUB',
   'GPOS',

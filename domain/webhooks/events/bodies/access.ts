@@ -17,7 +17,7 @@ const enrollmentColumns = columns(
 
 type AccessData = EventBodyOf<'access.granted'>['data'];
 
-/** @param before a function that takes the details of the fact and returns the values before the change */
+/** @param before gets the details of the fact, and returns the values before the change */
 function readerOf<Before extends object>(
   before: (details: FactDetails | null) => Before,
 ): DataReader<AccessData & Before> {

@@ -10,7 +10,6 @@ import { salesBodies } from './sales.ts';
 import { standingBodies } from './standing.ts';
 import { studentBodies } from './student.ts';
 
-/** The function that reads the data of each event type. */
 const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = {
   ...studentBodies,
   ...accessBodies,

@@ -1,10 +1,10 @@
-/** The inputs of the functions that read event data, and a query that reads the records of several facts together. */
+/** The inputs of the functions that read event data, and a query for the records of several facts. */
 import type { FactToTell } from '../../../../platform/engine/facts.ts';
 import type { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { sql, type Columns, type Sql } from '../../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 
-/** The current data of the student of the fact. A removed student has no name and no e-mail. */
+/** The current data of a fact's student. A removed student has no name and no e-mail. */
 export interface SubjectStudent {
   id: Id;
   name: string;
@@ -32,10 +32,10 @@ export type DataReader<Data extends object> = (
 
 /**
  * Reads the records of facts in one statement.
- * @param joined the SQL join that reads the record of each fact, for example `` sql`JOIN tags tag ON tag.id = fact.subject_id AND
- * tag.club_id = fact.club_id` ``. The join must give at most one row for each `fact`, which has `club_id`, `student_id` and `subject_id`
+ * @param joined the join that reads the record of each fact, such as `` sql`JOIN tags tag ON tag.id = fact.subject_id AND tag.club_id =
+ * fact.club_id` ``. It gives at most one row for each `fact`, which has `club_id`, `student_id` and `subject_id`
  * @returns each fact with its row, in the order of the facts
- * @throws Error if the record does not exist. That is a defect, because records of facts are never deleted
+ * @throws Error if the record does not exist, because records of facts are never deleted
  */
 export async function recordsOf<Row>(
   tx: Queries,

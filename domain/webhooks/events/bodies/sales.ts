@@ -1,4 +1,4 @@
-/** The data of `purchase.*` and `subscription.*`: the sale at the time of the fan-out. It never contains a tax document. */
+/** The data of `purchase.*` and `subscription.*`: the sale at the time of the fan-out, without tax documents. */
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import type { EventBodyOf } from '../../../../contract/contract.ts';
 import { purchaseColumns, subscriptionColumns } from '../../../sales/purchases/listing.ts';

@@ -8,14 +8,14 @@ const after = (ms: number) => new Date(now.getTime() + ms);
 describe('the status of an enrollment (EVT-6)', () => {
   const times = { startsAt: after(-dayMs), endsAt: null, revokedAt: null };
 
-  it('is active without an end, and otherwise until the instant of the end', () => {
+  it('is active until its end, or forever if it has no end', () => {
     expect(enrollmentStatus(times, now)).to.equal('active');
     expect(enrollmentStatus({ ...times, endsAt: after(1) }, now)).to.equal('active');
     expect(enrollmentStatus({ ...times, endsAt: now }, now)).to.equal('expired');
     expect(enrollmentStatus({ ...times, endsAt: after(-1) }, now)).to.equal('expired');
   });
 
-  it('is revoked after a revocation, even if the enrollment has also reached its end', () => {
+  it('stays revoked even after the end has passed', () => {
     expect(enrollmentStatus({ ...times, revokedAt: now }, now)).to.equal('revoked');
     expect(enrollmentStatus({ ...times, endsAt: after(-1), revokedAt: now }, now)).to.equal('revoked');
   });
@@ -31,7 +31,7 @@ describe('a change to the end of an access (EVT-7)', () => {
     [sooner, new Date(sooner), undefined],
     [null, null, undefined],
   ] as const)
-    it(`changes from ${before?.getTime() ?? 'none'} to ${to?.getTime() ?? 'none'} is ${fact ?? 'no fact'}`, () => {
+    it(`records ${fact ?? 'no fact'} for a change from ${before?.getTime() ?? 'none'} to ${to?.getTime() ?? 'none'}`, () => {
       expect(changeOfEnd(before, to)).to.equal(fact);
     });
 });
@@ -40,7 +40,7 @@ describe('the period of a new access', () => {
   const open = { accessDays: null };
   const cohort = { startsAt: after(dayMs), endsAt: after(3 * dayMs) };
 
-  it('is the requested period, even if it has no end and the delivery has a limit of days', () => {
+  it('is the requested period, even if the request overrides the delivery’s limit of days', () => {
     const requested = { startsAt: after(5), endsAt: null };
     expect(periodOf(requested, { accessDays: 3 }, cohort, now)).to.deep.equal(requested);
     expect(periodOf({ endsAt: after(7) }, { accessDays: 3 }, undefined, now)).to.deep.equal({

@@ -1,4 +1,4 @@
-/** Tests imports when workers die, when a step is repeated, and when other changes run at the same time. */
+/** Tests imports when workers die, steps are repeated, or other changes run at the same time. */
 import type { ImportDeps } from '../../../../domain/access/imports/step.ts';
 import { importRules } from '../../../../domain/access/imports/imports.policy.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
@@ -36,7 +36,6 @@ describe('an import of students', () => {
 
   const begin = async (file: string, query = ''): Promise<string> => (await upload(club, file, query)).body.data.id;
 
-  /** Checks that each required row exists exactly once, despite all earlier faults. */
   async function outcome() {
     const facts = (await factsOf(club.id)).map(({ type, studentId }) => `${type} ${studentId}`);
     return { students: await studentsOf(club), facts: facts.length, distinctFacts: new Set(facts).size };
@@ -80,7 +79,7 @@ describe('an import of students', () => {
       });
     }
 
-    it('removes the file in the next step if the worker dies after the last batch', async () => {
+    it('removes the file in the next step if the worker died after the last batch', async () => {
       const importId = await begin(header + people(3));
       await step(importId);
       expect(await readImport(club, importId)).to.include({ status: 'completed' });
@@ -106,7 +105,7 @@ describe('an import of students', () => {
   });
 
   describe('with repetitions and concurrent changes', () => {
-    it('imports each row once when several workers run the same import at the same time', async () => {
+    it('imports each row once if several workers run it at the same time', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const importId = await begin(header + people(1_100), `delivery_ids=${deliveryId}`);
       await Promise.all([1, 2, 3].map(() => runImport(importId)));
@@ -115,7 +114,7 @@ describe('an import of students', () => {
       expect([students.length, facts, distinctFacts]).to.deep.equal([1_100, 2_200, 2_200]);
     });
 
-    it('imports each student once if three imports contain the same rows in different orders', async () => {
+    it('imports each student once if three imports contain the rows in different orders', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const lines = people(900).split('\n').slice(0, -1);
       const orders = [lines, lines.toReversed(), [...lines.slice(450), ...lines.slice(0, 450)]];
@@ -136,7 +135,7 @@ describe('an import of students', () => {
       expect(students.filter(({ deliveries }) => deliveries.join() !== deliveryId)).to.deep.equal([]);
     });
 
-    it('waits while another import of the club runs, and is woken when the other import ends', async () => {
+    it('waits until the club’s other import has ended', async () => {
       const source = await testDatabase();
       const [first, second, third] = [
         await begin(header + people(600)),
@@ -166,7 +165,7 @@ describe('an import of students', () => {
       expect(await readImport(club, third)).to.include({ status: 'completed', created: 1 });
     });
 
-    it('uses the same number of SQL statements to invite 400 students and to invite one', async () => {
+    it('uses no more SQL statements to invite 400 students than to invite one', async () => {
       const invite = async (file: string) => {
         const importId = await begin(header + file, 'invite=true');
         const { db } = await testDeps();
@@ -190,7 +189,7 @@ describe('an import of students', () => {
       expect(row).to.deep.equal({ mails: 401, tokens: 401, students: 401, priority: 2, wakes: 401 });
     });
 
-    it('opens one account for each address when sign-ups and an import run at the same time', async () => {
+    it('opens one account for each address, even if students sign up during the import', async () => {
       const importId = await begin(header + people(60));
       const signUp = (at: number) =>
         call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, {
@@ -202,7 +201,7 @@ describe('an import of students', () => {
       expect([students.length, facts, distinctFacts]).to.deep.equal([60, 60, 60]);
     });
 
-    it('imports each valid row once, for any order and repetition of rows (model)', async () => {
+    it('imports each valid row once, even if rows are repeated or in another order (model)', async () => {
       const address = fc.integer({ min: 0, max: 15 });
       const row = fc.tuple(
         address,
@@ -259,7 +258,7 @@ describe('an import of students', () => {
   });
 
   describe('for existing students', () => {
-    it('grants new access if the old access ended, was revoked or was bought, or else skips the student', async () => {
+    it('grants new access if the old access ended, was revoked or was bought', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id, { accessDays: 30 });
       const [has, ended, bought, revoked] = await Promise.all([1, 2, 3, 4].map(() => buildStudent(club.id)));
       const enroll = (student: typeof has, more: object) =>
@@ -306,7 +305,7 @@ describe('an import of students', () => {
     });
   });
 
-  it('gives bulk priority to its facts, its invitations and the wakes of these mails', async () => {
+  it('gives bulk priority to its facts, invitations and wakes', async () => {
     await importFile(club, `${header}bulk@example.com,Bulk\n`, 'invite=true');
     const source = await testDatabase();
     const priorities = await source.query<unknown[]>(

@@ -1,4 +1,4 @@
-/** Tests students who are removed while an import is open. They stay removed, whether the removal or the import comes first. */
+/** Tests students who are removed while an import is open. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
@@ -34,7 +34,6 @@ describe('an open import of students', () => {
   const remove = async (studentId: string) => removeStudent(await testDeps(), club.id, studentId, new Date());
   const emails = async () => (await studentsOf(club)).map(({ email }) => email);
 
-  /** Checks that no table contains the person's name or address, and that the import has deleted its stored addresses. */
   async function expectNothingLeft(): Promise<void> {
     for (const text of [person.name, person.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
     expect(await storedOf(club)).to.deep.equal([]);
@@ -48,7 +47,7 @@ describe('an open import of students', () => {
 
   describe('when a student is removed', () => {
     for (const status of ['uploading', 'pending']) {
-      it(`fails the rows of a student who was removed before the import read its first row (import ${status})`, async () => {
+      it(`fails the rows of a student who was removed while the import was ${status}`, async () => {
         const student = await buildStudent(club.id, person);
         const importId = await begin(
           `${header}a@example.com,A\n${row.toUpperCase()}b@example.com,B\n${row}`,
@@ -76,7 +75,7 @@ describe('an open import of students', () => {
       });
     }
 
-    it('fails a later row of a student who was created by the import and then removed', async () => {
+    it('fails a later row of a student whom it created before the removal', async () => {
       const importId = await begin(`${header}${row}${others(600)}${row}`);
       await step(importId);
       const { body } = await callsOf(club)('GET', `/students?q=${person.email}`);
@@ -92,7 +91,7 @@ describe('an open import of students', () => {
       ['before its row', ''],
       ['after its row', others(600)],
     ] as const)
-      it(`leaves no trace of the student after the import if the student was removed ${when} (DEC-57)`, async () => {
+      it(`leaves no trace of the student if the student was removed ${when} (DEC-57)`, async () => {
         const student = await buildStudent(club.id, person);
         const file = `email,name,${person.name}\n${`${row}${rows}`.replaceAll('\n', ',x\n')}`;
         const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
@@ -110,7 +109,7 @@ describe('an open import of students', () => {
       ['before the import was canceled', true],
       ['after the import was canceled', false],
     ] as const)
-      it(`leaves no trace of the student in an unread file if the student was removed ${when} (DEC-57)`, async () => {
+      it(`leaves no trace of the student if the student was removed ${when} (DEC-57)`, async () => {
         const student = await buildStudent(club.id, person);
         const file = `email,name,${person.name}\n${row.replaceAll('\n', ',x\n')}`;
         const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
@@ -122,7 +121,7 @@ describe('an open import of students', () => {
         await expectNothingLeft();
       });
 
-    it('imports neither the old nor the new address of a removed student whose address was corrected', async () => {
+    it('imports neither the old nor the new address if the address was corrected', async () => {
       const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
       const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);
       await updateStudent(await testDeps(), club.id, student.id, { email: person.email }, 'owner', new Date());
@@ -133,7 +132,7 @@ describe('an open import of students', () => {
       await expectNothingLeft();
     });
 
-    it('imports both addresses of a student whose address was corrected and who stays', async () => {
+    it('imports both addresses if the address was corrected and the student stays', async () => {
       const student = await buildStudent(club.id, { email: 'former@example.com' });
       const importId = await begin(`${header}now@example.com,N\nformer@example.com,Somebody Else\n`);
       await updateStudent(await testDeps(), club.id, student.id, { email: 'now@example.com' }, 'owner', new Date());
@@ -141,7 +140,7 @@ describe('an open import of students', () => {
       expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
     });
 
-    it('lets the removal wait until the batch is stored, so that the removal also deletes the new access', async () => {
+    it('makes the removal wait for the batch, and the removal then deletes the new access', async () => {
       const student = await buildStudent(club.id, person);
       const importId = await begin(`${header}${row}new@example.com,N\n`);
       let removal: Promise<void> = Promise.resolve();
@@ -163,7 +162,7 @@ describe('an open import of students', () => {
       ['the row is alone in its batch', ''],
       ['the row is beside the row of a new student', 'new@example.com,N\n'],
     ] as const) {
-      it(`restarts a batch that waited for the removal of a student, and fails the student’s row (${what})`, async () => {
+      it(`restarts a batch that waited for the removal, and fails the student’s row (${what})`, async () => {
         const student = await buildStudent(club.id, person);
         const importId = await begin(`${header}${row}${more}`);
         const usual = await testDeps();
@@ -190,7 +189,7 @@ describe('an open import of students', () => {
       });
     }
 
-    it('does not create the removed student again, even if two imports of the same file are open', async () => {
+    it('does not create the student again, even if two imports contain the student', async () => {
       for (let round = 0; round < 5; round++) {
         club = await buildClub();
         const leaving = await Promise.all(
@@ -207,7 +206,7 @@ describe('an open import of students', () => {
       }
     });
 
-    it('allows a later import, and an import of another club, to create the student again', async () => {
+    it('lets a later import or another club create the student again', async () => {
       const student = await buildStudent(club.id, person);
       const other = await buildClub();
       const elsewhere = (await upload(other, header + row)).body.data.id;

@@ -1,10 +1,10 @@
-/** Tests the exact reports of broken and hostile files. The reports must not depend on the division of a file into pieces. */
+/** Tests the exact reports of broken and hostile files. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readHeader } from '../../../../domain/access/imports/header.ts';
 import { readRows, type FileRow } from '../../../../domain/access/imports/rows.ts';
 
-/** Reads a whole file as the import step does: in pieces of `pieceBytes` bytes, and takes at most `most` rows from each piece. */
+/** Reads the file as the import step does: in pieces of `pieceBytes`, with at most `most` rows from each piece. */
 function readFile(file: Buffer, { pieceBytes = 128 * 1_024, most = 500 } = {}): FileRow[] {
   const { format, end, nextRow } = readHeader(file.subarray(0, 65_536), file.length <= 65_536);
   const rows: FileRow[] = [];
@@ -23,7 +23,7 @@ function readFile(file: Buffer, { pieceBytes = 128 * 1_024, most = 500 } = {}): 
   return rows;
 }
 
-/** Writes a row as one line, for example `2 ada@example.com Ada` or `3 email_invalid email`. */
+/** For example `2 ada@example.com Ada` or `3 email_invalid email`. */
 const short = (row: FileRow) =>
   'person' in row
     ? `${row.row} ${row.person.email} ${row.person.name}`
@@ -128,10 +128,9 @@ const cases: Case[] = [
   },
 ];
 
-/** Values with closed quotes. A row of three values has at most 31 bytes, including its line break. */
+/** A row of three values has at most 31 bytes, including its line break. */
 const closedFields = ['a@x.com', 'b@x.com', 'a', '"q,\n""q"', '', 'é', '"a@x.com"'];
 
-/** A file of several lines with one to three of these values each. */
 const fileOf = (field: fc.Arbitrary<string>, maxLines: number): fc.Arbitrary<Buffer> =>
   fc
     .tuple(
@@ -140,14 +139,14 @@ const fileOf = (field: fc.Arbitrary<string>, maxLines: number): fc.Arbitrary<Buf
     )
     .map(([lines, end]) => Buffer.from(['email,name', ...lines.map((fields) => fields.join(','))].join(end)));
 
-describe('rows of an import file', () => {
+describe('the reader of an import file', () => {
   for (const { what, file, report } of cases) {
     it(`reads a file with ${what}`, () => {
       expect(readFile(Buffer.from(file as string)).map(short)).to.deep.equal(report);
     });
   }
 
-  it('stops at a quoted row that is longer than a piece, and reads none of the quoted lines as rows', () => {
+  it('stops at a quoted row that is longer than a piece', () => {
     const values = {
       'short lines': 'y@x.com,y,y\n'.repeat(20_000),
       'a long line, then a short line': `${'y'.repeat(200_000)}\ny@x.com,y,y\n`,

@@ -14,7 +14,7 @@ describe('codes of registration links', () => {
     });
 });
 
-describe('the attempt of a student to use a registration link', () => {
+describe('the use of a registration link', () => {
   const now = new Date('2026-03-01T12:00:00.000Z');
   const live = { revokedAt: null, expiresAt: null, maxUses: null, uses: 0, gives: true };
   const codeOf = (state: typeof live | Record<string, unknown>) => {
@@ -39,7 +39,7 @@ describe('the attempt of a student to use a registration link', () => {
     [{ uses: 1_000_000 }, 'claimed'],
     [{ maxUses: 1, uses: 1, gives: false }, 'not_found'],
   ] as const)
-    it(`is ${answer} with ${JSON.stringify(state)}`, () => {
+    it(`results in ${answer} for ${JSON.stringify(state)}`, () => {
       expect(codeOf(state)).to.equal(answer);
     });
 });

@@ -8,7 +8,7 @@ import { buildCharge, buildAsker } from '../../../toolkit/builders/questions.ts'
 import { endAnswer } from '../../../toolkit/drive/answers.ts';
 
 describe('events of an answer', () => {
-  it('end with exactly one done event, even if Postgres was unreachable at the end of the answer', async () => {
+  it('end with exactly one `done` event, even if Postgres was unreachable', async () => {
     const real = await testDatabase();
     const answerId = await buildCharge(await buildAsker((await buildClub()).id), 1n, new Date());
     await endAnswer(answerId, { text: 'words' });

@@ -1,7 +1,4 @@
-/**
- * Tests the feed of answers against a model. Each follower starts at any position, any number of times, and receives one contiguous piece
- * of the answer.
- */
+/** Compares the feed of answers with a model. */
 import {
   answersChannel,
   createAnswersNotifier,
@@ -89,8 +86,7 @@ describe('feed of answers', function () {
   };
 
   /**
-   * Runs the test with a second feed. The second feed does not poll. It reads only after a NOTIFY. @param work receives the index of the
-   * new feed
+   * Runs the test with a second feed that never polls and reads only after a NOTIFY.
    */
   const withoutPolls = (work: (feed: number) => Promise<void>) =>
     withoutTimersOf(1_000, async () => {
@@ -108,7 +104,7 @@ describe('feed of answers', function () {
       }
     });
 
-  it('sends each follower one contiguous piece, even if followers attach and disconnect at any time', async () => {
+  it('sends each follower one contiguous piece, even if followers come and go', async () => {
     await fc.assert(
       fc.asyncProperty(acts, fc.boolean(), async (planned, isDeleted) => {
         const answerId = await buildCharge(asker, 1n, new Date());
@@ -125,7 +121,7 @@ describe('feed of answers', function () {
             const follower = followers[act.who % followers.length] ?? fail();
             follower.leave();
             await follower.over;
-            // The follower's connection was cut. The follower continues at another process, after the characters that it has received.
+            // The follower continues at another process, after the characters that it has received.
             const received = Array.from(follower.parts.join('')).length;
             if (act.do === 'come back') followers.push(follow(act.who % 2, answerId, follower.from + received));
           }
@@ -145,7 +141,7 @@ describe('feed of answers', function () {
     );
   });
 
-  it('sends a stored long text in pieces, and does not wait for a poll between the pieces', async () => {
+  it('sends a long stored text in pieces, without a poll between them', async () => {
     const answerId = await buildCharge(asker, 1n, new Date());
     await endAnswer(answerId, { text: 'x'.repeat(400_000) });
     await withoutPolls(async (feed) => {
@@ -196,12 +192,12 @@ describe('feed of answers', function () {
       }
       await endAnswer(own);
       expect(await follower.over).to.equal(true);
-      // One read is enough to find the end of the answer. A second read is allowed, because the NOTIFY of the first words may arrive late.
+      // The NOTIFY of the first words may arrive late, so a second read is allowed.
       expect(looks.stop()).to.have.length.below(3);
     });
   });
 
-  it('reads at most once in 50 ms, despite many NOTIFYs, for a follower that has received words', async () => {
+  it('reads at most once in 50 ms for a follower that already has words', async () => {
     const source = await testDatabase();
     const answerId = await buildCharge(asker, 1n, new Date());
     await withoutPolls(async (feed) => {
@@ -216,7 +212,7 @@ describe('feed of answers', function () {
     });
   });
 
-  it('sends the first words of an answer immediately, even directly after a read for another follower', async () => {
+  it('sends first words immediately, even right after it read for another follower', async () => {
     const [one, other] = [await buildCharge(asker, 1n, new Date()), await buildCharge(asker, 1n, new Date())];
     await withoutPolls(async (feed) => {
       const reader = follow(feed, one, 0);
@@ -258,7 +254,7 @@ describe('feed of answers', function () {
     expect(payloads).to.have.length(3);
   });
 
-  it('disconnects its followers when the feed stops, and does not tell them that the answer has ended', async () => {
+  it('disconnects its followers when it stops, without an end event', async () => {
     const source = await testDatabase();
     const feed = createAnswerFeed({ source, databaseUrl: readConfig().database.url.reveal(), onFailure() {} });
     feeds.push(feed);
@@ -270,7 +266,7 @@ describe('feed of answers', function () {
     expect(await follower.over).to.equal(false);
   });
 
-  it('ends the stream immediately and sends no words if the answer is unknown', async () => {
+  it('ends the stream immediately if the answer is unknown', async () => {
     const follower = follow(0, 'f0000000-0000-4000-8000-000000000000', 0);
     expect([await follower.over, follower.parts]).to.deep.equal([true, []]);
   });
@@ -280,10 +276,7 @@ function fail(): never {
   throw new Error('The value is missing');
 }
 
-/**
- * Counts the queries of all feeds that use the connection pool of this database.
- * @returns a function that returns the number of followers in each query
- */
+/** `stop` returns the number of followers in each query. */
 function looksAt(source: Awaited<ReturnType<typeof testDatabase>>): { stop: () => number[] } {
   const pool = (source.driver as unknown as { master: { query: (...args: unknown[]) => unknown } }).master;
   const { query } = pool;

@@ -1,4 +1,4 @@
-/** Tests answers whose stream breaks off, stops sending or never ends. Such an answer ends with the words that have arrived. */
+/** Tests answers if their stream breaks off, stops sending or never ends. */
 import { expect } from 'chai';
 import type { Script } from '../../../../dev/fake-model/script.ts';
 import { answerRow, callRows, expectSettled, logOf } from '../../../toolkit/assert/answers.ts';
@@ -22,7 +22,7 @@ describe('the step of an answer whose stream has begun', function () {
   };
   for (const [how, script] of Object.entries(breaks))
     for (let after = 1; after <= 8; after++)
-      it(`ends as failed, keeps the received words and charges one call if ${how} follows event ${after}`, async () => {
+      it(`fails, keeps the received words and charges one call: ${how} follows event ${after}`, async () => {
         const { question } = await answer({ answer: deltas, ...script(after) });
         expect(await answerRow(question.answerId)).to.include({
           status: 'failed',
@@ -54,7 +54,7 @@ describe('the step of an answer whose stream has begun', function () {
     expect(await answerRow(question.answerId)).to.include({ status: 'complete', content: 'One two three' });
   });
 
-  it('accepts pings as signs of life for a limited time only', async () => {
+  it('counts pings as activity only for a limited time', async () => {
     const begunAt = performance.now();
     const script = { answer: deltas, silentAfter: 4, pingEveryMs: 30 };
     const { question } = await answer(script, { patience: { silenceMs: 800, pingsMs: 900 } });
@@ -81,8 +81,8 @@ describe('the step of an answer whose stream has begun', function () {
     expect(await answerRow(question.answerId)).to.include(ended);
   });
 
-  it('estimates the words of a broken stream, but charges no more than the size limit of an answer', async () => {
-    // The text has four characters per token, as in English. The estimate assumes three characters per token.
+  it('charges a broken stream for at most the size limit of an answer', async () => {
+    // The text has four characters per token, but the estimate assumes three.
     const script = { answer: Array.from({ length: 20 }, () => 'words '), delayMs: 5, cutAfter: 22 };
     const { question } = await answer(script, { question: await buildQuestion({ maxTokens: 30 }) });
     const [call] = await callRows(question.answerId);

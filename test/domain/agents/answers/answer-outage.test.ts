@@ -14,14 +14,13 @@ import { until } from '../../../toolkit/drive/until.ts';
 
 const second = 1_000;
 
-/** A worker with its own connections. The test can block these connections in the middle of an answer. */
 describe('the step of an answer during an outage of Postgres', function () {
   this.timeout(60 * second);
   const answering = useAnswering();
   const chunks = Array.from({ length: 80 }, (_, at) => `${at} \u{1F98A} `);
   const applicationName = 'club-outage';
 
-  /** Runs the step of an answer with 80 deltas for about 4 s. Calls `happening` after the step has written the first words. */
+  /** The step lasts about 4 s. Calls `happening` after the step has written the first words. */
   async function during(happening: (line: PostgresLine, question: TestQuestion) => Promise<void>): Promise<{
     step: AnswerStep;
     question: TestQuestion;
@@ -46,7 +45,7 @@ describe('the step of an answer during an outage of Postgres', function () {
     const stepping = take();
     await until('first words', { timeoutMs: 20 * second }, async () => (await logOf(question.answerId)) !== '');
     await happening(line, question);
-    // The step records everything and then reads once more. The step may throw if this last read fails. Temporal then repeats the step.
+    // The step reads once more after it has recorded everything. If only this read fails, Temporal repeats the step.
     const step = await stepping.catch(take);
     log.close();
     await source.destroy();
@@ -65,7 +64,7 @@ describe('the step of an answer during an outage of Postgres', function () {
   };
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  it('loses no word, and calls and charges once, when Postgres does not reply for 5 s', async () => {
+  it('loses no word, and charges once, if Postgres does not reply for 5 s', async () => {
     const { question, step } = await during(async (line) => {
       line.fallSilent();
       await pause(5 * second);
@@ -75,7 +74,7 @@ describe('the step of an answer during an outage of Postgres', function () {
     await expectWhole(question);
   });
 
-  it('loses no word, and calls and charges once, when Postgres terminates connections for 5 s', async () => {
+  it('loses no word, and charges once, if Postgres ends connections for 5 s', async () => {
     const { question, step } = await during(async () => {
       const source = await testDatabase();
       for (const endsAt = Date.now() + 5 * second; Date.now() < endsAt; await pause(50))

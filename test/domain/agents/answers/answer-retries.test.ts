@@ -1,4 +1,4 @@
-/** Tests answers whose model call fails before the stream begins. The step calls again, at most three times within two minutes. */
+/** Tests answers if their model call fails before the stream begins. */
 import { expect } from 'chai';
 import type { Script } from '../../../../dev/fake-model/script.ts';
 import type { AnswerStep } from '../../../../domain/agents/answers/answer-step.ts';
@@ -10,7 +10,6 @@ import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
 const second = 1_000;
 const yes: Script = { answer: ['Yes.'] };
 
-/** The time at which the next step is due. @throws Error if the answer has ended */
 function dueAt(waiting: AnswerStep): number {
   if (waiting.done) throw new Error('The answer has ended');
   return waiting.at;
@@ -31,7 +30,7 @@ describe('the step of an answer whose stream has not begun', function () {
     ['a response that ends after the status', { endAfter: 0 }, 'model_unavailable'],
     ['an overload error as the first event', { errorAfter: 0 }, 'model_overloaded'],
   ] as const)
-    it(`calls again after 1 s and 4 s, then fails with ${code} and without a charge, after ${what}`, async () => {
+    it(`calls again after 1 s and 4 s, then fails with ${code} and no charge: ${what}`, async () => {
       let now = Date.now();
       let { question, step: waiting } = await answer([script, script, script], { now });
       for (const [call, wait] of [
@@ -70,14 +69,14 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(dueAt(waiting) - now).to.equal(30 * second);
   });
 
-  it('fails immediately if the time of Retry-After is later than the limit of two minutes', async () => {
+  it('fails immediately if Retry-After exceeds the limit of two minutes', async () => {
     const { question, step: ended } = await answer({ refuse: 429, retryAfterS: 121 });
     expect(ended).to.have.nested.property('outcome.error_code', 'model_overloaded');
     await expectSettled(question, 0);
   });
 
   for (const refuse of [400, 401, 403, 404, 413] as const)
-    it(`fails immediately with model_rejected and without a charge after the status ${refuse}`, async () => {
+    it(`fails immediately with model_rejected, without a charge, after the status ${refuse}`, async () => {
       const { question, step: ended } = await answer({ refuse });
       expect(ended).to.have.nested.property('outcome.error_code', 'model_rejected');
       expect(model().requests).to.have.length(1);
@@ -91,7 +90,7 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(waiting).to.include({ done: false, waitingFor: 'call', call: 2 });
   });
 
-  it('abandons a call without a response, does not charge the club for this call, and calls again', async () => {
+  it('calls again, without a charge, if a call gets no response', async () => {
     const patience = { silenceMs: 150 };
     const { question, step: waiting } = await answer([{ neverAnswer: true }, yes], { patience });
     await step(question.questionId, { now: dueAt(waiting) });
@@ -112,7 +111,7 @@ describe('the step of an answer whose stream has not begun', function () {
     await expectSettled(old, 0);
   });
 
-  it('calls again one second before the limit of two minutes, and fails at that limit', async () => {
+  it('calls again until two minutes have passed, and then fails', async () => {
     const now = Date.now();
     const old = await buildQuestion({ acceptedAt: new Date(now - 119 * second) });
     const { step: ended } = await answer({ neverAnswer: true }, { question: old, now });
@@ -121,7 +120,7 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(model().closedByClient()).to.equal(1);
   });
 
-  it('releases the answer when the worker stops, so that another worker calls the model', async () => {
+  it('releases the answer when the worker stops, so that another worker can call', async () => {
     const question = await buildQuestion();
     const stopping = new AbortController();
     const stopped = answer({ neverAnswer: true }, { question, signal: stopping.signal });

@@ -68,7 +68,7 @@ describe('the step of an answer', function () {
     expect(answering.notifications()).to.be.at.least(2);
   });
 
-  it('stores and logs no image and no raw HTML, even if they are split over several deltas (DEC-55)', async () => {
+  it('stores no image and no raw HTML, even if deltas split them (DEC-55)', async () => {
     const deltas = ['See !', '[x](https://e.example/?q=1) <', 'img src="https://e.example">', '\n\n`<b', '>` a`', 'b'];
     const { question } = await answer({ blocks: [{ deltas }] });
     const text = 'See ! [x](https://e.example/?q=1) &lt;img src="https://e.example">\n\n`<b>` a`b';
@@ -106,7 +106,7 @@ describe('the step of an answer', function () {
       await expectSettled(question, Number(call?.costMicros));
     });
 
-  it('truncates the answer at the size limit that the agent had at the time of the question', async () => {
+  it('truncates the answer at the agent’s size limit at the time of the question', async () => {
     const { question } = await answer(
       { answer: ['12345678', '9'] },
       { question: await buildQuestion({ maxTokens: 2 }) },
@@ -133,7 +133,7 @@ describe('the step of an answer', function () {
   });
 
   describe('the claim of an answer', () => {
-    it('waits while another step that calls the model has the lease', async () => {
+    it('waits while another step holds the lease', async () => {
       const question = await buildQuestion();
       const release = Promise.withResolvers<void>();
       const claimed = Promise.withResolvers<void>();

@@ -24,7 +24,7 @@ describe('upkeep of answers', function () {
       return (await answerRow(question.answerId)).logFoldedAt !== null;
     };
 
-    it('is deleted an hour after the end of the answer, and the answer keeps the text', async () => {
+    it('is deleted an hour after the answer ends, but the answer keeps the text', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       await answering.step(question.questionId);
@@ -57,7 +57,7 @@ describe('upkeep of answers', function () {
     };
     const late = `looks_at = clock_timestamp() - interval '121 s'`;
 
-    it('wakes an answer that is two minutes overdue, and starts its run with the search attributes', async () => {
+    it('wakes an answer that is two minutes overdue', async () => {
       const question = await buildQuestion();
       expect(await isRescued(question, late)).to.deep.equal({ ClubId: question.clubId, AgentId: question.agentId });
     });
@@ -108,8 +108,7 @@ describe('upkeep of answers', function () {
       expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: 0 });
     });
 
-    describe('a deletion between the model request and the record of the model’s stream', () => {
-      /** A step whose conversation is deleted when the first event arrives. @param then the next action of the step */
+    describe('after the model request', () => {
       const deletedAtFirstEvent = async (question: TestQuestion, then: () => Promise<void> = async () => {}) => {
         const { db } = await testDeps();
         return answering.step(question.questionId, {
@@ -133,7 +132,7 @@ describe('upkeep of answers', function () {
       it('charges the tokens that the model’s first event reported', async () => {
         const question = await buildQuestion();
         expect(await deletedAtFirstEvent(question)).to.have.nested.property('outcome.error_code', 'student_removed');
-        // For comparison, creates an answer whose conversation is not deleted and whose stream ends after the first event.
+        // For comparison: this answer's stream also ends after the first event, but its conversation is not deleted.
         const { question: cut } = await answering.answer({ cutAfter: 1 });
         const [expectedCall] = await callRows(cut.answerId);
         const [call, ...others] = await callRows(question.answerId);
@@ -187,7 +186,7 @@ describe('upkeep of answers', function () {
         await expectSettled(question, 0);
       });
 
-      it('charges only the later of two calls, because the cost of the earlier call is unknown', async () => {
+      it('charges only the later of two calls', async () => {
         const question = await buildQuestion();
         const [early, late] = [haltAt('answer_called'), haltAt('answer_begun')];
         const stalled = answering.step(question.questionId, early);
@@ -211,7 +210,6 @@ describe('upkeep of answers', function () {
         await expectSettled(question, Number(later?.costMicros));
       });
 
-      /** A failpoint that stops a step until the test resumes it. */
       const haltAt = (at: string) => {
         const [arrival, resumption] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
         return {
@@ -226,7 +224,7 @@ describe('upkeep of answers', function () {
       };
     });
 
-    it('removes the words but charges the use, if the deletion commits just before the answer ends', async () => {
+    it('removes the words but charges the use, if it commits just before the answer ends', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       const deps = await answering.deps({

@@ -11,7 +11,7 @@ import { retryAfterMsOf } from '../../../../platform/infra/model/model.ts';
 const second = 1_000;
 
 describe('rules of a generated answer', () => {
-  it('end a silent stream with the error model_silent, and any other broken stream with interrupted', () => {
+  it('give model_silent for a silent stream, and interrupted for other broken streams', () => {
     expect(errorAfterBegin('silent')).to.equal('model_silent');
     expect(errorAfterBegin('overloaded')).to.equal('interrupted');
   });
@@ -55,7 +55,7 @@ describe('rules of a generated answer', () => {
     expect(nextCallAt(3, 0, 10)).to.equal(undefined);
   });
 
-  it('replace a wait by Retry-After only if Retry-After is longer', () => {
+  it('use Retry-After only if it is longer than the planned wait', () => {
     expect(nextCallAt(1, 0, 0, 7 * second)).to.equal(7 * second);
     expect(nextCallAt(2, 0, 0, 2 * second)).to.equal(4 * second);
   });

@@ -13,7 +13,6 @@ import { testDatabase } from '../../../toolkit/stack/database.ts';
 import { buildConversation, buildQuestion } from '../../../toolkit/builders/questions.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
-/** The writer of answer logs, with statements that a test can delay or break. */
 describe('writer of answer logs', function () {
   this.timeout(20_000);
   const open: DeltaLog[] = [];
@@ -31,7 +30,6 @@ describe('writer of answer logs', function () {
     open.push(log);
     return { log, state };
   };
-  /** Creates an answer whose first call was claimed just now. */
   const claimed = async () => {
     const { answerId } = await buildQuestion();
     const source = await testDatabase();
@@ -79,7 +77,7 @@ describe('writer of answer logs', function () {
     let firstWordReports = 0;
     const answer = log.open(await claimed(), 1, () => void firstWordReports++);
     const appended = answer.append('now');
-    expect(writes).to.deep.equal([1]); // before any other event
+    expect(writes).to.deep.equal([1]); // the write began synchronously
     await appended;
     await until('it', { timeoutMs: 5_000 }, async () => firstWordReports === 1);
     await answer.append(' and later');
@@ -100,8 +98,7 @@ describe('writer of answer logs', function () {
     for (const word of [' a', ' b', ' c']) for (const answer of answers) void answer.append(word);
     gate.open();
     for (const id of ids) await untilLogged(id, 'first a b c');
-    // There are at most three batches: the first words of the first answer, then the first words of the other four answers, then all
-    // remaining words.
+    // At most three batches: the first answer's first words, the other answers' first words, and the rest.
     expect(gate.batches[0]).to.equal(1);
     expect(gate.batches.length).to.be.at.most(3);
     expect(state.notifications).to.equal(gate.batches.length);
@@ -142,7 +139,7 @@ describe('writer of answer logs', function () {
       });
     }
 
-    it('aborts the stream at the next renewal of the lease, even if no new words arrive', async () => {
+    it('aborts the stream when it next renews the lease, even without new words', async () => {
       const { log } = await writer({ leaseMs: 400 });
       const answerId = await claimed();
       const answer = log.open(answerId, 1, () => {});
@@ -151,7 +148,7 @@ describe('writer of answer logs', function () {
       expect(answer.lost.reason).to.be.instanceOf(AnswerLost);
     });
 
-    it('writes no word after another transaction has ended the answer, and delays no other answer', async () => {
+    it('writes no word after another transaction ended the answer', async () => {
       const { log } = await writer();
       const answerId = await claimed();
       const answer = log.open(answerId, 1, () => {});
@@ -234,7 +231,7 @@ describe('writer of answer logs', function () {
       await lostBy(answer.append('x'));
     });
 
-    it('aborts the stream if a write does not return until the lease ends', async () => {
+    it('aborts the stream if a write is still open when the lease ends', async () => {
       const gate = gated();
       const { log } = await writer({ statements: gate.statements, leaseMs: 400 });
       const answer = log.open(await claimed(), 1, () => {});
@@ -245,7 +242,7 @@ describe('writer of answer logs', function () {
     });
   });
 
-  it('renews the lease while the answer is open, even without words, until the answer is released', async () => {
+  it('renews the lease until the answer is released, even if no words arrive', async () => {
     const { log } = await writer({ leaseMs: 1_000 });
     const answerId = await claimed();
     const source = await testDatabase();
@@ -321,7 +318,7 @@ describe('writer of answer logs', function () {
   }).timeout(60_000);
 });
 
-/** The statements of the writer. While the test keeps the gate closed, the statements wait. */
+/** The statements wait while the test keeps the gate closed. */
 function gated() {
   let shut: PromiseWithResolvers<void> | undefined;
   let broken: 'no' | 'before' | 'after' = 'no';

@@ -34,7 +34,7 @@ describe('the cleaner of an answer’s text', () => {
     expect(cleaned(['\ud7ff', '\udc00'])).to.deep.equal(['\ud7ff', '\uFFFD', '']);
   });
 
-  it('removes images and tags, and returns at the end the text that its two filters held back', () => {
+  it('removes images and tags, and at the end returns the text that it held back', () => {
     const text = createAnswerText();
     expect([text.push('a\u0000![b](c)!'), text.push('<i'), text.push('`\ud83e'), text.end()]).to.deep.equal([
       'a\uFFFD! [b](c)',
@@ -44,7 +44,7 @@ describe('the cleaner of an answer’s text', () => {
     ]);
   });
 
-  it('returns the same valid text with the same length for any division into chunks', () => {
+  it('returns one valid text, however the answer is divided into chunks', () => {
     const unit = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 3 }),
       fc.constantFrom('\ud83e', '\udd8a', '\u0000', 'é'),

@@ -64,7 +64,7 @@ describe('AI budget of a club and month', () => {
     asker = await buildAsker((await buildClub()).id);
   });
 
-  it('reserves the highest possible cost for a question, and replaces it with the real cost at the end', async () => {
+  it('reserves the highest cost of a question, and charges the real cost at the end', async () => {
     const answer = await buildCharge(asker, 2n * dollar, now);
     expect(await standing(asker)).to.deep.equal({
       month: '2026-03-01',
@@ -76,7 +76,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
   });
 
-  it('is charged once, because a second charge for the same answer changes nothing', async () => {
+  it('is charged only once for an answer', async () => {
     const answer = await buildCharge(asker, 2n * dollar, now);
     for (const cost of [dollar, 2n * dollar]) await endAnswer(answer, { status: 'complete', cost, at: now });
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
@@ -92,7 +92,7 @@ describe('AI budget of a club and month', () => {
     expect(await outcomeOf(buildCharge(asker, 0n, now))).to.equal('club_budget_exhausted');
   });
 
-  it('rejects concurrent questions whose reserves exceed the rest of the budget', async () => {
+  it('rejects concurrent questions if their reserves exceed the rest of the budget', async () => {
     await endAnswer(await buildCharge(asker, budget - 3n, now), { status: 'complete', cost: budget - 3n, at: now });
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(buildCharge(asker, 1n, now))));
     expect(outcomes).to.have.members([
@@ -130,7 +130,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 2n * dollar });
   });
 
-  it('adds to the agent the tokens of an answer’s last call, but not the tokens of an abandoned call', async () => {
+  it('counts the tokens of an answer’s last call, but not of an abandoned call', async () => {
     const source = await testDatabase();
     const settle = async (outcomes: readonly string[]) => {
       const answer = await buildCharge(asker, dollar, now);
@@ -160,7 +160,7 @@ describe('AI budget of a club and month', () => {
     expect(String(failure)).to.equal(`Error: There is no club ${clubId}`);
   });
 
-  it('is the plan’s amount plus this month’s add-ons, unless the club’s own limit is lower', async () => {
+  it('is the plan’s amount plus add-ons, or the club’s own limit if that is lower', async () => {
     const source = await testDatabase();
     const { clubId } = asker;
     const buy = (settledAt: string, status = 'active', kind = 'ai_budget') =>
@@ -186,7 +186,7 @@ describe('AI budget of a club and month', () => {
     expect((await standing(asker)).limit).to.equal(510n * dollar);
   });
 
-  it('equals the sum of all costs and reserves after any sequence of questions, ends and refusals', async () => {
+  it('equals the sum of costs and reserves after any sequence of questions', async () => {
     const step = fc.oneof(
       fc.record({ act: fc.constant('ask' as const), micros: fc.bigInt(1n, 20n * dollar) }),
       fc.record({ act: fc.constant('end' as const), which: fc.nat(), cost: fc.bigInt(0n, 15n * dollar) }),
@@ -209,7 +209,7 @@ describe('AI budget of a club and month', () => {
                 if (outcome === 'accepted') answers.push({ id: await asking, reserved: one.micros, costs: [] });
                 return outcome;
               }
-              // The test chooses from all earlier answers, so that two acts can end the same answer at the same time.
+              // Two acts can choose one answer, and end it at the same time.
               const answer = answers[one.which % Math.max(1, known)];
               if (known === 0 || !answer) return 'nothing';
               answer.costs.push(one.cost);
@@ -252,7 +252,7 @@ describe('AI budget of a club and month', () => {
   });
 });
 
-/** Creates a question and immediately ends its answer without cost, so that the budget reserves nothing. */
+/** Ends the answer immediately and without cost. */
 async function freely(asker: Asker): Promise<void> {
   await endAnswer(await buildCharge(asker, 1n, now), { status: 'complete', cost: 0n, at: now });
 }
@@ -266,7 +266,7 @@ describe('a question to a club whose budget is completely reserved', () => {
     asker = await buildAsker((await buildClub()).id);
     filling = await buildCharge(asker, budget, now);
   });
-  /** Prepares questions of the club. The promise `refused` resolves after the given number of refused tries. */
+  /** The promise `refused` resolves after the given number of refused tries. */
   const askers = (refusals = 1, questions = 1) => {
     const refused = Promise.withResolvers<void>();
     const inLine = Promise.withResolvers<void>();
@@ -294,10 +294,9 @@ describe('a question to a club whose budget is completely reserved', () => {
           });
         return whileBudgetIsReserved(asker.clubId, own, limits);
       },
-      /** Resolves when the first try of each question has been refused. */
       inLine: inLine.promise,
       refused: refused.promise,
-      /** The highest number of simultaneous tries since the last call of this function. */
+      /** The highest number of simultaneous tries since the last call. */
       atOnce() {
         const value = most;
         most = 0;
@@ -315,7 +314,7 @@ describe('a question to a club whose budget is completely reserved', () => {
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 1n });
   });
 
-  it('is rejected with club_budget_exhausted when the ended answers have spent the budget', async () => {
+  it('is rejected with club_budget_exhausted if the other answers spend the budget', async () => {
     const { ask, refused } = askers();
     const question = outcomeOf(ask());
     await refused;
@@ -323,7 +322,7 @@ describe('a question to a club whose budget is completely reserved', () => {
     expect(await question).to.equal('club_budget_exhausted');
   });
 
-  it('is rejected with rate_limited and Retry-After if no answer ends in time, and leaves no row', async () => {
+  it('is rejected with rate_limited and Retry-After if no answer ends in time', async () => {
     const before = await standing(asker);
     const error = await askers()
       .ask({ waitMs: 50, everyMs: 10 })
@@ -332,7 +331,7 @@ describe('a question to a club whose budget is completely reserved', () => {
     expect(await standing(asker)).to.deep.equal(before);
   });
 
-  it('waits in a queue after its first try, so that only one of ten questions tries at a time', async () => {
+  it('waits in a queue after its first try, so that only one question tries at a time', async () => {
     const { ask, inLine, atOnce } = askers(1, 10);
     const questions = Array.from({ length: 10 }, () => ask());
     await inLine;

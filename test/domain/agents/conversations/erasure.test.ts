@@ -1,4 +1,4 @@
-/** Deletes a conversation at each point of an answer's generation. No word remains, and the use is charged once. */
+/** Deletes a conversation at each point of an answer's generation. */
 import { expect } from 'chai';
 import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
 import { answerRow, callRows, chargeRow, monthOf } from '../../../toolkit/assert/answers.ts';
@@ -20,7 +20,7 @@ describe('deletion of a conversation during its answer', function () {
     { at: 'its end', charged: true, status: 'complete' },
   ];
   for (const { at, charged, status } of places)
-    it(`leaves no words of a ${status} answer (moment: ${at}), and charges ${charged ? 'the use' : 'nothing'}`, async () => {
+    it(`leaves no words and charges ${charged ? 'the use' : 'nothing'} (deleted at ${at}, answer ${status})`, async () => {
       const { db } = await testDeps();
       const word = `word${crypto.randomUUID()}`;
       const question = await buildQuestion({ content: `Question ${word}` });
@@ -57,12 +57,12 @@ describe('deletion of a conversation during its answer', function () {
       expect(answering.model().requests.length).to.be.at.most(1);
     });
 
-  it('keeps no request id of the model, even if the model later answers or refuses the request', async () => {
+  it('keeps no request id of the model, even if the model replies later', async () => {
     const { db } = await testDeps();
     for (const script of [{ answer: ['One'] }, { refuse: 529 }] as const) {
       const question = await buildQuestion();
       answering.model().next(script);
-      // The model has received the request, and its answer has not arrived yet.
+      // The model has received the request, and has not answered yet.
       const last = 'refuse' in script ? 'answer_claimed' : 'answer_ending';
       await answering.step(question.questionId, {
         async failpoint(name) {

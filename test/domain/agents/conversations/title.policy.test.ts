@@ -15,7 +15,7 @@ describe('title of a conversation', () => {
     expect(titleOf('\n \t\n\u00a0\n  Which \t knot? \n')).to.equal('Which knot?');
   });
 
-  it('skips lines without visible characters, and puts a space between words that only tags separate', () => {
+  it('skips lines without visible characters', () => {
     expect(titleOf('\u200b\u2060\n\u3164\n\u00ad\u202e\nWhich knot?')).to.equal('Which knot?');
     expect(titleOf('\u200b\n\u2800')).to.equal('…');
     expect(titleOf('Why <img/src=x>?')).to.equal('Why < img/src=x>?');

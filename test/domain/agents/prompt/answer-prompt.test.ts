@@ -24,7 +24,7 @@ describe('prompt of an answer', function () {
   };
   const wordsAsked = () => lastRequest().messages.map(({ content }) => content.at(-1)?.text);
 
-  it('contains earlier complete and truncated turns, oldest first, but no refused, failed or empty turns', async () => {
+  it('contains earlier complete and truncated turns, oldest first', async () => {
     const conversation = await buildConversation();
     await buildTurn(conversation, 'q1', 'a1', 'complete', ago(50));
     await buildTurn(conversation, 'q2', 'a refusal', 'refused', ago(40));
@@ -60,7 +60,7 @@ describe('prompt of an answer', function () {
     });
   });
 
-  it('contains at most 12 passages, which a search for the question found in the agent’s material', async () => {
+  it('contains at most 12 passages, found by a search of the agent’s material', async () => {
     const question = await buildQuestion({ content: 'What is a pause?' });
     const deps = await answering.deps();
     const requests: unknown[] = [];
@@ -77,7 +77,7 @@ describe('prompt of an answer', function () {
     expect(requests).to.deep.equal([{ clubId, agentId, question: 'What is a pause?', limit: 12 }]);
   });
 
-  it('is not sent if an image cannot be read, and a later try can send the prompt', async () => {
+  it('is not sent if an image cannot be read, but can be sent later', async () => {
     const question = await buildQuestion();
     const deps = await answering.deps();
     const { stepAnswer } = await import('../../../../domain/agents/answers/answer-step.ts');
@@ -98,7 +98,7 @@ describe('prompt of an answer', function () {
     expect(await callRows(question.answerId)).to.deep.equal([]);
   });
 
-  it('is read from the model’s cache from the second question on, and the cached tokens are counted', async () => {
+  it('comes from the model’s cache from the second question on', async () => {
     const conversation = await buildConversation({ agent: { instructions: 'Be kind. '.repeat(600) } });
     const uses = [];
     for (const [place, content] of ['one?', 'two?'].entries()) {
@@ -149,7 +149,7 @@ describe('prompt of an answer', function () {
       expect(citation).to.include({ citedText: 'One. ', sourceId: null });
     });
 
-    it('copy their text from the prompt, and are dropped if the prompt does not contain the cited blocks', async () => {
+    it('copy their text from the prompt, and are dropped if the prompt lacks the block', async () => {
       const conversation = await buildConversation();
       const { passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);

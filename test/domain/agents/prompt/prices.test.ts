@@ -33,7 +33,7 @@ describe('prices of models', () => {
     expect(costAt('2026-10-07T00:00:00Z')).to.equal(100_000n);
   });
 
-  it('rise for all tokens of a long prompt, whose length includes cached tokens', () => {
+  it('rise for all tokens of a long prompt, and cached tokens count for its length', () => {
     const at = (input: number) => costOf('claude-haiku-5-5', use({ input, cacheRead: 50_000, output: 1_000 }), today);
     expect(at(50_000)).to.equal(5_000n + 500n + 500n);
     expect(at(50_001)).to.equal(25_001n + 2_500n + 2_500n);
@@ -42,7 +42,7 @@ describe('prices of models', () => {
     expect(costOfWriting(99_001)).to.equal(500n + 61_876n);
   });
 
-  it('give the highest possible cost of a call, which no call within the token limits exceeds', () => {
+  it('give a highest cost that no call within the token limits exceeds', () => {
     for (const model of pricedModels) {
       const worst = worstCost(model, 3_000, 500, today);
       for (const kind of ['input', 'cacheWrite', 'cacheRead'] as const)

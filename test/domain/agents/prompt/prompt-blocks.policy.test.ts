@@ -56,7 +56,7 @@ describe('blocks of a prompt', () => {
     ]);
   });
 
-  it('mark where the system blocks and the history end, so that the model’s service caches them', () => {
+  it('mark where the system blocks and the history end, for the model’s cache', () => {
     const turn = (name: string) => ({ question: `${name}?`, answer: name });
     const first = of({ history: [turn('one')] });
     const second = of({ history: [turn('one'), turn('two')], question: 'Three?' });
@@ -102,7 +102,7 @@ describe('blocks of a prompt', () => {
   });
 
   describe('passages', () => {
-    it('become separate search results if their headings differ, each with its headings in the title', () => {
+    it('become separate search results if their headings differ', () => {
       const [first, second] = foundPassages({ title: 'Handbook' }, [['One.'], ['Two.']]);
       if (!first || !second) throw new Error('The passages are missing');
       const passages = [
@@ -135,14 +135,14 @@ describe('blocks of a prompt', () => {
       expect(of({ passages: foundPassages({}, [[' ']]) }).sent).to.deep.equal([]);
     });
 
-    it('are limited to twelve, and the text of each passage is cut at the maximum length', () => {
+    it('are limited to twelve, each with a text of limited length', () => {
       const many = Array.from({ length: 14 }, (_, at) => foundPassages({}, [[`${at}`]])).flat();
       expect(of({ passages: many }).sent).to.have.length(12);
       const long = foundPassages({}, [['x'.repeat(500), 'y'.repeat(300), 'z'], ['w'.repeat(900)]]);
       expect(of({ passages: long }).sent[0]?.blocks.map(({ text }) => text.length)).to.deep.equal([500, 300, 800]);
     });
 
-    it('have a title of source and headings, which is cut at the maximum length', () => {
+    it('have a title of limited length with source and headings', () => {
       const [passage] = foundPassages({ title: 'Handbook' }, [['x']]);
       if (!passage) throw new Error('The passage is missing');
       const titleOf = (headings: string[]) => resultsOf(of({ passages: [{ ...passage, headings }] }))[0]?.title;
@@ -199,7 +199,7 @@ describe('blocks of a prompt', () => {
       'claude-opus-5-5': { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
       'claude-fable-5-1': { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
     })) {
-      it(`are equal to the settings that this test lists: ${model}`, () => {
+      it(`have the recorded values: ${model}`, () => {
         const { messages: _, system: __, ...rest } = of({ model }).request;
         expect(rest).to.deep.equal({ model, max_tokens: maxOutputTokens(model, 1_000), ...asked });
       });

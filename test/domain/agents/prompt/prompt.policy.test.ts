@@ -12,7 +12,6 @@ import {
 
 const lengthOf = (text: string) => Array.from(text).length;
 const turn = (question: string, answer: string): Turn => ({ question, answer });
-/** All texts inside a value, including titles and names. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
@@ -58,7 +57,6 @@ describe('history of a prompt', () => {
   });
 });
 
-/** Generates usual text: letters, some accents, digits and punctuation. */
 const prose = (maxLength: number) =>
   fc.string({
     unit: fc.oneof(
@@ -100,7 +98,7 @@ describe('estimated tokens of a prompt', () => {
     );
   });
 
-  it('count one token for three ASCII characters or two other bytes, and the maximum for unknown text', () => {
+  it('count one token for three ASCII characters or two other bytes', () => {
     const nothing = likelyPromptTokens(parts);
     expect(nothing).to.equal(1_500 + 20 + 12 * 600);
     expect(likelyPromptTokens({ ...parts, question: 'abcdef' }) - nothing).to.equal(2);
@@ -110,7 +108,7 @@ describe('estimated tokens of a prompt', () => {
     expect(likelyPromptTokens({ ...parts, images: 2 }) - nothing).to.equal(2 * 5_000);
   });
 
-  it('reserve about four cents for a usual question, although its answer costs only about one cent', () => {
+  it('reserve about four cents for a usual question', () => {
     const prompt = { instructions: 'a'.repeat(600), history: [], question: 'When is a knot a bend?', images: 0 };
     const terms = {
       id: '',

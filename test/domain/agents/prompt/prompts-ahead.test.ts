@@ -9,7 +9,7 @@ import { useAnswering } from '../../../toolkit/drive/answering.ts';
 import { withTimersStopped } from '../../../toolkit/fakes/timers.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
-describe('prompts that are prepared while the runs of their answers start', function () {
+describe('prompts that are prepared in advance', function () {
   this.timeout(20_000);
   const answering = useAnswering();
   let retrieved: string[];
@@ -34,7 +34,7 @@ describe('prompts that are prepared while the runs of their answers start', func
     );
   const stateOf = async (questionId: string) => (await readAnswerState(deps.db, questionId)) as AnswerRow;
 
-  it('equal the prompts that the step would build, so that the step reads only the row of the answer', async () => {
+  it('equal the prompts that the step would build', async () => {
     const ahead = createPromptsAhead(deps);
     const { questionId, answerId } = await buildQuestion({ content: 'How do I tie it?' });
     ahead.begin(questionId);
@@ -58,7 +58,7 @@ describe('prompts that are prepared while the runs of their answers start', func
     expect(await ahead.take(answer)).to.equal(undefined);
   });
 
-  it('are not returned for a later call of the answer, or after their inputs have changed', async () => {
+  it('are not used for a later call, or after their inputs changed', async () => {
     const changes: ((answer: AnswerRow) => Partial<AnswerRow>)[] = [
       ({ callNo }) => ({ callNo: callNo + 1 }),
       () => ({ instructions: 'Answer like a pirate.' }),
@@ -91,7 +91,7 @@ describe('prompts that are prepared while the runs of their answers start', func
     expect(retrieved).to.deep.equal([]);
   });
 
-  it('report no error of the preparation, because the step itself will report the error', async () => {
+  it('report no error, because the step will report it', async () => {
     const failing = { ...deps, retrieve: () => Promise.reject(new Error('away')) };
     const ahead = createPromptsAhead(failing);
     const { questionId } = await buildQuestion();
@@ -99,7 +99,7 @@ describe('prompts that are prepared while the runs of their answers start', func
     expect(await ahead.take(await stateOf(questionId))).to.equal(undefined);
   });
 
-  it('are kept for at most 2 s, and at most 64 prompts are kept at a time', async () => {
+  it('are kept for at most 2 s, and at most 64 at a time', async () => {
     const ahead = createPromptsAhead(deps);
     const answers: AnswerRow[] = [];
     while (answers.length < 66) answers.push(await stateOf((await buildQuestion()).questionId));

@@ -1,6 +1,4 @@
-/**
- * Tests the daily mail of spaces: its time, its recipients and its content. No student receives a mail twice (COMM-17, COMM-18).
- */
+/** Tests the daily mail of spaces (COMM-17, COMM-18). */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
 import { beginDigests } from '../../../../domain/community/digests/beginning.ts';
@@ -38,7 +36,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** 8:00 in UTC, which is the time zone of a new club. */
+/** 8:00 in UTC, the time zone of a new club. */
 const morning = new Date('2026-03-02T08:00:00Z');
 const before = (ms: number) => new Date(morning.getTime() - ms);
 const after = (ms: number) => new Date(morning.getTime() + ms);
@@ -48,18 +46,15 @@ let deps: Awaited<ReturnType<typeof testDeps>>;
 let club: TestClub;
 let ada: TestStudent;
 let space: { id: Id; clubId: Id };
-/** The messages that the server received, in order. */
 let messages: HandedMessage[];
-/** The answer of the server, which accepts each mail unless a test changes the answer. */
+/** Accepts each mail unless a test changes it. */
 let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
 let sending: DigestDeps;
 
-/** Runs the scheduled work until nothing remains. */
 const begin = async (now = morning) => {
   while ((await beginDigests(deps.db, now)).more);
 };
 const run = (now = morning, on = sending) => runDigest(on, digestIdOf(club.id, dateOf(now)), now);
-/** Runs the work of a whole morning: begins the due digests and sends them. */
 const send = async (now = morning) => {
   await begin(now);
   return run(now);
@@ -100,7 +95,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     await join(ada);
   });
 
-  it('uses UTC if Node does not know the club’s zone, and does not delay other clubs (DEC-154)', async () => {
+  it('is at 8:00 UTC if Node does not know the club’s zone (DEC-154)', async () => {
     const other = await buildWritingClub(before(day));
     await deps.db.run(sql`UPDATE clubs SET time_zone = 'Mars/Olympus' WHERE id = ${other.id}`);
     await buildSpaceMembership(await buildSpace(other.id), (await buildStudent(other.id)).id, { digest: true });
@@ -109,7 +104,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     await deps.db.run(sql`UPDATE clubs SET time_zone = 'UTC' WHERE id = ${other.id}`);
   });
 
-  it('happens once for each date at 8:00 in the club’s time zone, and records a wake for its run', async () => {
+  it('happens once for each date at 8:00 in the club’s time zone', async () => {
     await begin(before(1));
     expect(await datesOf()).to.deep.equal([]);
     await begin();
@@ -129,7 +124,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
   });
 
-  it('happens later on the same date if no worker ran at 8:00, but never for a past date', async () => {
+  it('happens later on the date if no worker ran at 8:00', async () => {
     await begin(new Date('2026-03-02T23:45:00Z'));
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
     await run(new Date('2026-03-02T23:45:00Z'));
@@ -138,7 +133,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     expect(await datesOf()).to.deep.equal(['2026-03-02', '2026-03-05']);
   });
 
-  it('skips clubs whose plan lacks `community`, and clubs without a sender or a subscriber', async () => {
+  it('skips clubs without the plan feature, a sender or a subscriber', async () => {
     await deps.db.run(sql`DELETE FROM mail_senders WHERE club_id = ${club.id}`);
     const silent = await buildWritingClub(morning);
     await buildSpaceMembership(await buildSpace(silent.id), (await buildStudent(silent.id)).id, { at: before(day) });
@@ -164,14 +159,14 @@ describe('the beginning of a digest (COMM-17)', () => {
       expect(startTimes).to.deep.equal(times);
     });
 
-  describe('a change of the zone', () => {
+  describe('with a new time zone', () => {
     for (const [from, to, at, dates] of [
       // 8:00 in Tokyo is 23:00 of the previous day in UTC.
       ['Asia/Tokyo', 'America/New_York', '2026-03-01T23:30:00Z', ['2026-03-02', '2026-03-03']],
       ['America/New_York', 'Asia/Tokyo', '2026-03-02T13:30:00Z', ['2026-03-02', '2026-03-03']],
       ['Pacific/Kiritimati', 'Pacific/Pago_Pago', '2026-03-01T18:30:00Z', ['2026-03-02', '2026-03-03']],
     ] as const)
-      it(`creates no digest of the same or an earlier date if the zone changes from ${from} to ${to}`, async () => {
+      it(`creates no second digest for a date if the zone changes from ${from} to ${to}`, async () => {
         await setZone(from);
         await begin(new Date(at));
         await runDigest(sending, digestIdOf(club.id, '2026-03-02'), new Date(at));
@@ -201,7 +196,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     expect(await datesOf()).to.deep.equal(['2026-03-02', '2026-03-03']);
   });
 
-  it('continues with the next batch of clubs until every club has its digest', async () => {
+  it('continues in batches until every club has its digest', async () => {
     await deps.db.run(sql`
       WITH given AS (SELECT gen_random_uuid() AS club_id, gen_random_uuid() AS student_id, gen_random_uuid() AS space_id FROM generate_series(1, 200)),
       clubs AS (INSERT INTO clubs (id, name, slug, time_zone, language, opening_plan, created_at)
@@ -255,7 +250,7 @@ describe('the recipients of a digest (COMM-18)', () => {
     { title: 'an unconfirmed address', getsMail: false, unconfirmed: true },
   ];
 
-  it('are only members with access to a new post that they have not read', async () => {
+  it('are only members who can read a new post and have not read it', async () => {
     const readers = new Map<Id, string>();
     for (const { title, space: options, membership, post = {}, access, unconfirmed } of cases) {
       const reader = await buildStudent(club.id, { verified: !unconfirmed });
@@ -300,7 +295,8 @@ describe('the recipients of a digest (COMM-18)', () => {
     expect(messages.map(({ text }) => titles.filter((title) => text.includes(title)))).to.deep.equal([
       ['Monday'],
       ['Tuesday'],
-      // The mail of Tuesday was refused, so the mail of Wednesday repeats the post. The mail of Wednesday may have arrived, so the mail of Thursday does not repeat the post.
+      // Wednesday's mail repeats the post, because Tuesday's mail was refused. Thursday's mail does not, because Wednesday's mail may have
+      // arrived.
       ['Tuesday', 'Wednesday'],
       ['Friday'],
     ]);
@@ -315,8 +311,8 @@ describe('the recipients of a digest (COMM-18)', () => {
     expect(messages.map(({ text }) => text.includes('Long ago'))).to.deep.equal([true]);
   });
 
-  describe('a claimed mail', () => {
-    /** The digest has selected the member, and no worker has claimed the mail yet. */
+  describe('after the member was selected', () => {
+    /** No worker has claimed the mail yet. */
     const paged = async () => {
       await join(ada);
       const post = await buildPost(space, { at: before(hour) });
@@ -351,7 +347,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       ],
       ['the student was removed', 'student_removed', () => removeStudent(deps, club.id, ada.id, morning)],
     ] as const)
-      it(`is skipped if ${title} after the member was selected`, async () => {
+      it(`are skipped if ${title}`, async () => {
         await paged();
         await act();
         expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
@@ -359,7 +355,7 @@ describe('the recipients of a digest (COMM-18)', () => {
         expect(messages).to.deep.equal([]);
       });
 
-    it('is skipped if the access to the space was revoked after the member was selected', async () => {
+    it('are skipped if the access to the space was revoked', async () => {
       const crew = await buildSpace(club.id, { private: true });
       const deliveryId = await buildSpaceDelivery(crew);
       const { id } = await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: before(day) });
@@ -375,7 +371,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       expect(messages).to.deep.equal([]);
     });
 
-    it('omits posts that the student can no longer read, and is sent to the student’s current address', async () => {
+    it('get no posts that they can no longer read', async () => {
       await paged();
       await buildPost(space, { at: before(2 * hour), title: 'Secret', hidden: true });
       await updateStudent(deps, club.id, ada.id, { email: 'ada@new.example' }, 'owner', morning);
@@ -384,7 +380,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       expect(messages.map(({ to, text }) => [to, text.includes('Secret')])).to.deep.equal([['ada@new.example', false]]);
     });
 
-    it('suppresses the student’s address after a complaint, so that the next digest skips the student', async () => {
+    it('are skipped by the next digest after they complain', async () => {
       await paged();
       await run();
       const [mail] = await deps.db.manager.findBy(Mail, { clubId: club.id });
@@ -412,7 +408,7 @@ describe('the recipients of a digest (COMM-18)', () => {
     expect(mail).to.include({ studentName: 'Removed student', studentEmail: '', addressKey: null, lastError: null });
   });
 
-  it('omit a student who is removed while the members are being read, but include the other members', async () => {
+  it('omit a student who is removed while the members are read', async () => {
     const bea = await buildStudent(club.id);
     await join(ada);
     await join(bea);
@@ -439,7 +435,7 @@ describe('the sending of a digest (COMM-17)', () => {
   });
   const digest = () => deps.db.manager.findOneByOrFail(SpaceDigest, { clubId: club.id });
 
-  it('creates one mail for each student and date if two workers run a step at the same time', async () => {
+  it('creates one mail for each student and date if two workers run a step', async () => {
     for (let number = 0; number < 8; number++) await join(await buildStudent(club.id));
     await begin();
     await Promise.all([run(), run(), run()]);
@@ -456,7 +452,7 @@ describe('the sending of a digest (COMM-17)', () => {
     ).to.equal('mails_digest_student');
   });
 
-  it('selects each member of a page once if two workers read the page at the same time', async () => {
+  it('selects each member once if two workers read a page at the same time', async () => {
     await begin();
     const id = digestIdOf(club.id, '2026-03-02');
     let steps: Promise<unknown>[] = [];
@@ -471,7 +467,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(await digest()).to.include({ pages: 1, recipients: 1 });
   });
 
-  it('reports its progress: the current page of members, and the number of settled mails', async () => {
+  it('reports the current page of members and the number of settled mails', async () => {
     await deps.db.run(sql`
       WITH student AS (
         INSERT INTO students (id, club_id, name, email, opened_by, verified_at, created_at)
@@ -507,7 +503,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages).to.have.length(3);
   });
 
-  it('waits for the club’s rate limit, and waits a day after the daily limit of a new club', async () => {
+  it('waits for the club’s rate limit, and for the next day after the daily limit', async () => {
     await deps.db.run(sql`UPDATE mail_senders SET allowance = 0, allowance_at = ${morning} WHERE club_id = ${club.id}`);
     expect(await send()).to.deep.include({ waitingFor: 'rate', at: after(1_000).getTime() });
     const bounded = { ...sending, warmUps: { clubs: [0, 0, 0, 0], domains: [] } };
@@ -519,7 +515,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages).to.deep.equal([]);
   });
 
-  it('skips unsent mails when the date of the digest ends, but completes mails that are being sent', async () => {
+  it('skips unsent mails when the day ends, but completes mails that are being sent', async () => {
     const bob = await buildStudent(club.id);
     await join(bob);
     answer = ({ to }) =>

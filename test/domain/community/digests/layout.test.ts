@@ -38,7 +38,7 @@ describe('the mail of a digest (COMM-18)', () => {
       ...more,
     });
 
-  it('names club, space, post, author and the time in the club’s zone, with links to space and post', () => {
+  it('names and links the space and the post, with the time in the club’s zone', () => {
     const { subject, text, html } = mail();
     expect(subject).to.equal('1 new post at Knots');
     expect(text).to.equal(`1 new post at Knots
@@ -65,7 +65,7 @@ Unsubscribe: ${unsubscribeUrl}
       unsubscribeUrl,
     ])
       expect(html).to.contain(`href="${address}"`);
-    // The time follows the name. A right-to-left name must not change the order of the characters in the time.
+    // A right-to-left name must not change the order of the characters in the time after it.
     expect(html).to.contain('<bdi>Ada</bdi> · 2 March at 12:05');
     expect(html).to.contain('Knots &amp; Co<br>Quay 1<br>Harbour').and.to.contain('max-width');
     expect(html).to.not.match(/[\uE000-\uE0FF]|\{\{/);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { isWellFormedKey, newKey, startOfKey } from '../../../../domain/identity/api-keys/key-format.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 
-/** Reads a number in base 62, with the digits before the capital letters, and the capital letters before the small ones. */
+/** Digits come first, then capital letters, then small letters. */
 const readBase62 = (text: string) =>
   Array.from(text).reduce((sum, digit) => {
     const code = digit.charCodeAt(0);
@@ -30,7 +30,7 @@ describe('the text of an API key (KEY-1)', () => {
     expect(newKey(id)).not.to.equal(newKey(id));
   });
 
-  it('is well-formed only with all its characters unchanged', () => {
+  it('is invalid if any character changes', () => {
     const key = newKey(newId());
     expect(isWellFormedKey(key)).to.equal(true);
     for (let index = 0; index < key.length; index++) {

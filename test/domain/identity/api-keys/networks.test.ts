@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { networkIn } from '../../../../domain/identity/api-keys/networks.policy.ts';
 
 describe('the networks of an API key', () => {
-  it('are kept in CIDR notation, without the bits behind their length', () => {
+  it('are stored in CIDR notation, without host bits', () => {
     const spellings = {
       '203.0.113.7': '203.0.113.7/32',
       '203.0.113.7/24': '203.0.113.0/24',

@@ -41,7 +41,7 @@ describe('a CSV file', () => {
     // prettier-ignore
     it(what, async () => expect(await textsAs('csv', csv)).to.deep.equal(texts));
 
-  it('uses its first row as the header of the other rows, even if this row contains a number', async () => {
+  it('uses its first row as header, even if this row contains a number', async () => {
     const { sections } = await readAs('csv', 'Country,2026\nPortugal,5');
     expect(sections[0]?.paragraphs).to.deep.equal([
       { text: 'Country | 2026', kind: 'row' },
@@ -49,7 +49,7 @@ describe('a CSV file', () => {
     ]);
   });
 
-  it('is read as CSV if its type is CSV, and each passage begins with the header', async () => {
+  it('begins each passage with the header', async () => {
     const rows = Array.from({ length: 60 }, (_, at) => `Knot number ${at};${at}`);
     const read = await readFrom(`Knot;Minutes\n${rows.join('\n')}`, { says: 'text/csv' });
     const blocks = shortly(read).map((passage) => passage.blocks);

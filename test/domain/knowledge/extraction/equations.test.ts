@@ -59,7 +59,7 @@ describe('an equation', () => {
     ['letters with double strokes', r('x∈R', `<m:rPr>${set('scr', 'double-struck')}</m:rPr>`), 'x∈ℝ'],
     ['deleted letters', `<w:del>${r('a')}</w:del><w:ins>${r('b')}</w:ins>`, 'b'],
   ] as const)
-    it(`with ${what} is ${text}`, async () => expect(await textOf(equation)).to.equal(text.normalize('NFC')));
+    it(`with ${what} becomes ${text}`, async () => expect(await textOf(equation)).to.equal(text.normalize('NFC')));
 
   it('keeps all its letters in reading order', async () => {
     const root = of('rad', ['radPr', set('degHide', '1')], e(of('sSup', e(r('b')), ['sup', r('2')]) + r('-4ac')));
@@ -68,7 +68,7 @@ describe('an equation', () => {
     );
   });
 
-  it('is a part of its paragraph, follows another equation, or stands alone', async () => {
+  it('can stand in a paragraph, after another equation, or alone', async () => {
     const para = `<w:p><m:oMathPara><m:oMath>${r('a=1')}</m:oMath><m:oMath>${r('b=2')}</m:oMath></m:oMathPara></w:p>`;
     expect((await readHere(wordOf(para))).passages[0]?.text).to.equal('a=1 b=2');
   });

@@ -54,7 +54,7 @@ describe('reading text from documents', function () {
       expect(pages).to.deep.equal(['1 of 3', '2 of 3', '3 of 3']);
     });
 
-    it('reads slides in the order in which they are shown, not in the order of their file names', async () => {
+    it('reads slides in the order of the presentation, not of their file names', async () => {
       const entries = unzipped(await pptxOf([{ texts: ['made first'] }, { texts: ['made second'] }]));
       const presentation = entries.get('ppt/presentation.xml') ?? '';
       const [first = '', second = ''] = presentation.match(/<p:sldId [^>]*>/g) ?? [];
@@ -107,7 +107,7 @@ describe('reading text from documents', function () {
       ]);
     });
 
-    it('is the format of lessons, and a lesson without text has no passages', async () => {
+    it('is the format of lessons', async () => {
       const read = (text: string) =>
         extract(
           { kind: 'lesson', language: 'pt', markdown: text },
@@ -155,7 +155,7 @@ describe('reading text from documents', function () {
       'Latin-1': new Uint8Array(Buffer.from(paragraphs, 'latin1')),
     };
     for (const [encoding, bytes] of Object.entries(encoded)) {
-      it(`reads ${encoding} without losing a character, and splits paragraphs at empty lines`, async () => {
+      it(`reads ${encoding} without losing a character`, async () => {
         expect(shortly(await readFrom(bytes))).to.deep.equal([{ headings: [], blocks }]);
       });
     }

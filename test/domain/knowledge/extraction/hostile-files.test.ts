@@ -7,7 +7,6 @@ import { extracted, readFrom, refusalOf, shortly } from '../../../toolkit/drive/
 
 const megabyte = 1_024 * 1_024;
 
-/** Returns a PDF of one page with the given content stream. */
 function pdfWith(stream: Uint8Array, filter = '/Filter /FlateDecode'): Uint8Array<ArrayBuffer> {
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',
@@ -33,7 +32,7 @@ function pdfWith(stream: Uint8Array, filter = '/Filter /FlateDecode'): Uint8Arra
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** Counts how often this process ran other code during the work. The count is 0 if the work blocked the process. */
+/** `turns` counts how often this process ran other code during the work. It is 0 if the work blocked the process. */
 async function watched<T>(work: () => Promise<T>): Promise<{ result: T; turns: number }> {
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 5);
@@ -58,7 +57,7 @@ describe('reading hostile files', function () {
   });
 
   it('rejects a Word file as too_large if it refers to a huge part of any name', async () => {
-    // A part that the reader would accept if it were shorter. Its root element ends at the beginning of the part.
+    // The reader would accept this part if it were shorter.
     const bomb = { begin: documentXml(['a']), megabytes: 100, end: '' };
     for (const name of ['evil.bin', 'word/media/image1.png'])
       expect(await refusalOf(bareDocx(documentXml(['a']), [{ name, content: bomb }], name)), name).to.equal(
@@ -73,7 +72,7 @@ describe('reading hostile files', function () {
     ]);
   });
 
-  it('rejects an archive as too_large if its small parts together unpack to too many bytes', async () => {
+  it('rejects an archive as too_large if its small parts together are too large', async () => {
     const part = { begin: '<w:a>', megabytes: 14, end: '</w:a>' };
     const parts = ['styles', 'numbering', 'footnotes', 'endnotes', 'settings'].map((name) => ({
       name: `word/${name}.xml`,
@@ -142,7 +141,7 @@ describe('reading hostile files', function () {
 
   it('stops with took_too_long at the time limit for the reading', async () => {
     const read = async () => refusalOf(await book(400), { rules: { extractionMs: 300 } });
-    // The time limit holds only for a thread that gets at least a quarter of the CPU time. For a slower thread the test reads the file again.
+    // A thread with too little CPU time does not reach the limit, so the test tries again.
     const patiently = async (tries: number): Promise<string> =>
       read().catch((error: unknown) => {
         if (tries === 1 || !messageOf(error).startsWith('The thread has had')) throw error;

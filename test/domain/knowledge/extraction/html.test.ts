@@ -28,7 +28,7 @@ describe('the reader of HTML files', () => {
   describe('tables', () => {
     each([
       {
-        what: 'keeps the column of a value beside empty cells',
+        what: 'keep the column of a value beside empty cells',
         html: '<table><tr><th>Knot<th>Use<th>Minutes<tr><td>Bowline<td><td>60<tr><td><td>Mooring<td>5</table>',
         texts: ['Knot | Use | Minutes', 'Bowline | | 60', '| Mooring | 5'],
       },
@@ -48,7 +48,7 @@ describe('the reader of HTML files', () => {
         texts: ['Prices', 'a | 1', 'b | 2'],
       },
       {
-        what: 'shows caption, head, body and foot in this order, whatever their order in the source',
+        what: 'show caption, head, body and foot in this order',
         html: '<table><tfoot><tr><td>Sum<td>3</tfoot><tr><td>a<td>3<thead><tr><th>Knot<th>Minutes</thead><caption>Times</caption></table>',
         texts: ['Times', 'Knot | Minutes', 'a | 3', 'Sum | 3'],
       },
@@ -84,7 +84,7 @@ describe('the reader of HTML files', () => {
       },
     ]); // prettier-ignore
 
-    it('gives each row the headers of its columns, but not the header of another row', async () => {
+    it('give each row the headers of its columns', async () => {
       const html = '<table><tr><th>Knot<th>Minutes<tr><th scope=row>Reef<td>5<tr><th scope=row>Eight<td>7</table>';
       const { sections } = await readAs('html', html);
       expect(sections[0]?.paragraphs).to.deep.equal([
@@ -237,7 +237,7 @@ describe('the reader of HTML files', () => {
     );
   });
 
-  it('reads every word of a page once and in order, even if the tags of the page are broken', async () => {
+  it('reads every word once and in order, even if tags are broken', async () => {
     const tags = [
       'p',
       'div',

@@ -24,10 +24,10 @@ describe('the reader of Markdown', () => {
     });
 
     each([
-      { what: 'are kept at the beginning of a line, and the Markdown after them is still read', markdown: '<user>\n**bold** words\n\n</file-name>\n- item', texts: ['<user> bold words', '</file-name>', 'item'] },
+      { what: 'are kept at the beginning of a line', markdown: '<user>\n**bold** words\n\n</file-name>\n- item', texts: ['<user> bold words', '</file-name>', 'item'] },
       { what: 'are kept inside an HTML block if HTML has no such element', markdown: '<div><user>a</user> <b>b</b></div>\n\n<?php echo 1 ?>', texts: ['<user>a</user> b', '<?php echo 1 ?>'] },
       { what: 'are kept if they are names of SVG elements outside of a drawing', markdown: 'cp <path> <image-of-text>\n\n<path>', texts: ['cp <path> <image-of-text>', '<path>'] },
-      { what: 'are kept as text if they have no end tag, so that they do not hide the rest of the text', markdown: 'Set <title> first.\n\nThen <textarea> and `<script>`.', texts: ['Set <title> first.', 'Then <textarea> and <script>.'] },
+      { what: 'are kept as text if they have no end tag', markdown: 'Set <title> first.\n\nThen <textarea> and `<script>`.', texts: ['Set <title> first.', 'Then <textarea> and <script>.'] },
       { what: 'are read as links if they are addresses', markdown: '<https://example.com/a?b=1> and <ada@example.com> [link](https://example.com)', texts: ['https://example.com/a?b=1 and ada@example.com link'] },
       { what: 'are read without the escape characters of the writer', markdown: String.raw`&lt;b> \<i> &amp;lt; \`&lt;\` &copy; &#x200C;x`, texts: [String.raw`<b> <i> &lt; \`&lt;\` © x`.replaceAll('\\`', '`').replace('`&lt;`', '`<`')] },
       { what: 'are read as HTML if they are HTML elements', markdown: 'H<sub>2</sub>O<br>a <!-- no --> <span hidden>no</span><custom>b', texts: ['H₂O a <custom>b'] },
@@ -40,7 +40,7 @@ describe('the reader of Markdown', () => {
       { what: 'escape a bar inside a cell', markdown: '| a | b |\n|--|--|\n| c \\| d | `e` |', texts: ['a | b', 'c \\| d | e'] },
     ]); // prettier-ignore
 
-    it('use the first row as the header of the other rows, even if this row contains a number', async () => {
+    it('use the first row as header, even if this row contains a number', async () => {
       const { sections } = await readAs('markdown', '| Knot | 2027 |\n|--|--|\n| Reef | 5 |');
       expect(sections[0]?.paragraphs.at(-1)).to.deep.equal({ text: 'Reef | 5', kind: 'row', header: 'Knot | 2027' });
     });
@@ -66,7 +66,7 @@ describe('the reader of Markdown', () => {
       { what: 'contains no signs of emphasis beside East Asian full stops', markdown: '**重要。**次は**「結」**です。 a**b.**c', texts: ['重要。次は「結」です。 a**b.**c'] },
     ]); // prettier-ignore
 
-    it('includes the alternative texts of pictures, with a warning for pictures without an alternative text', async () => {
+    it('includes the alternative texts of pictures', async () => {
       expect(await readAs('markdown', 'a ![A *boat*](a.png) ![](b.png)')).to.deep.equal({
         sections: [{ page: null, headings: [], paragraphs: [{ text: 'a [Picture: A boat]', kind: 'prose' }] }],
         warnings: ['picture_without_text 1'],

@@ -16,7 +16,7 @@ async function read(pages: readonly HandPage[] | string, options?: Parameters<ty
 
 const linesOf = async (...given: Parameters<typeof read>) => (await read(...given)).lines;
 
-/** Adds a paragraph, so that the document has letters of a usual size. */
+/** The document needs letters of a usual size. */
 const prose = (y: number, page = '') =>
   written(
     [`The first line of some prose ${page} that stands on a page`, 50, y],
@@ -32,7 +32,7 @@ describe('the visible content of a PDF page', function () {
       expect(await linesOf(content)).to.deep.equal(['A cube has 10³ m² of H₂O.']);
     });
 
-    it('are also recognized if only the text rise operator (Ts) moves them', async () => {
+    it('are recognized if only the text rise operator (Ts) moves them', async () => {
       expect(await linesOf('BT /F1 12 Tf 50 700 Td (area 10) Tj 5 Ts (2) Tj 0 Ts ( km) Tj ET')).to.deep.equal([
         'area 10² km',
       ]);
@@ -44,7 +44,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('are read as marks of notes if a note with this mark is at the foot of the page', async () => {
+    it('are read as footnote marks if the page has the footnote', async () => {
       const foot = written(['1', 50, 60, 6], ['Counted at the gate.', 54, 57, 9], ['2', 50, 48, 6], ['Without guests.', 54, 45, 9]); // prettier-ignore
       const body = written(['We had 45', 50, 700], ['1', 106, 704, 7], [' members', 110, 700], ['2', 163, 704, 7], [' in 10', 167, 700], ['3', 198, 704, 7], [' m', 202, 700], ['2', 215.5, 704, 7], ['.', 219, 700]); // prettier-ignore
       expect((await linesOf(`${prose(760)}\n${body}\n${foot}`)).slice(1)).to.deep.equal([
@@ -65,7 +65,7 @@ describe('the visible content of a PDF page', function () {
       ['Clove hitch', '', '20'],
     ];
 
-    it('keep empty cells in their columns even if the table has no lines', async () => {
+    it('keep empty cells in their columns even if the table has no borders', async () => {
       expect(await linesOf(cells(rates))).to.deep.equal([
         'Knot | Strength | Minutes',
         'Bowline | | 60',
@@ -87,7 +87,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('keep merged cells, and cells with several lines of text, if the table has lines', async () => {
+    it('keep merged cells and multi-line cells if the table has borders', async () => {
       const grid = '50 700 m 350 700 l S 50 660 m 350 660 l S 150 620 m 350 620 l S 50 580 m 350 580 l S 50 580 m 50 700 l S 150 580 m 150 700 l S 250 580 m 250 660 l S 350 580 m 350 700 l S'; // prettier-ignore
       const words = written(['Day', 55, 680], ['Time of the lesson', 155, 680], ['Monday', 55, 640], ['Swim', 155, 645], ['first', 155, 631], ['Sail', 255, 640], ['Run', 155, 600], ['Rest', 255, 600]); // prettier-ignore
       expect(await linesOf(`${grid}\n${words}`)).to.deep.equal([
@@ -193,7 +193,7 @@ describe('the visible content of a PDF page', function () {
     expect(await linesOf(written(['Bold words', 50, 700], ['Bold words', 50.3, 700]))).to.deep.equal(['Bold words']);
   });
 
-  it('joins widely spaced letters into words, because the gaps between words are even wider', async () => {
+  it('joins widely spaced letters into words', async () => {
     const spaced = Array.from('SAFE BOATS').flatMap((letter, at): [string, number, number][] => letter === ' ' ? [] : [[letter, 50 + 14 * at, 700]]); // prettier-ignore
     expect(await linesOf(written(...spaced))).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf('BT /F1 12 Tf 6 Tc 50 700 Td (SAFE BOATS) Tj ET')).to.deep.equal(['SAFE BOATS']);
@@ -243,7 +243,7 @@ describe('the visible content of a PDF page', function () {
       });
     });
 
-    it('is listed for OCR with the number of its page if the page is only a picture', async () => {
+    it('is listed for OCR if the page is only a picture', async () => {
       const pictures = Array.from({ length: 102 }, (_, at) => at + 1).filter((page) => page !== 50);
       const { scanned, warnings } = await readFrom(await scannedPdf(pictures, 102));
       expect([scanned?.pageCount, scanned?.pages.length, scanned?.pages.at(-1)]).to.deep.equal([102, 101, 102]);
@@ -266,7 +266,7 @@ describe('the visible content of a PDF page', function () {
       expect(extraction.result === 'read' && extraction.passages.map(({ page }) => page)).to.deep.equal([4]);
     });
 
-    it('causes a warning for pictures beside text, but not for ornaments and the background of a scan', async () => {
+    it('causes a warning for pictures beside text, but not for ornaments', async () => {
       const picture = 'q 200 0 0 100 50 300 cm /I Do Q';
       const { warnings } = await read([{ content: `${prose(700)} ${picture}`, ...withImage }], { objects: [image] });
       expect(warnings).to.deep.equal([{ code: 'picture_without_text', count: 1, pages: [1] }]);
@@ -279,7 +279,7 @@ describe('the visible content of a PDF page', function () {
       expect((await read(pages, { objects: [image] })).warnings).to.deep.equal([]);
     });
 
-    it('causes a warning for hidden layers, which the text omits', async () => {
+    it('causes a warning for hidden layers', async () => {
       const content = `${prose(700)}\n/OC /L BDC ${written(['A secret', 50, 500])} EMC`;
       const catalog = '/OCProperties << /OCGs [100 0 R] /D << /OFF [100 0 R] >> >>';
       const layer = '<< /Type /OCG /Name (Layer) >>';
@@ -291,7 +291,7 @@ describe('the visible content of a PDF page', function () {
       expect([on.lines.at(-1), on.warnings]).to.deep.equal(['A secret', []]);
     });
 
-    it('causes a warning for letters that the file maps to no character, which the text omits', async () => {
+    it('causes a warning for letters without a character code', async () => {
       const font = '<< /Type /Font /Subtype /Type0 /BaseFont /Own /Encoding /Identity-H /DescendantFonts [101 0 R] >>';
       const descendant = '<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Own /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor 102 0 R /DW 500 >>'; // prettier-ignore
       const descriptor = '<< /Type /FontDescriptor /FontName /Own /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>'; // prettier-ignore
@@ -400,7 +400,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('is ignored if some words of the page are missing in the structure', async () => {
+    it('is ignored if it lacks some words of the page', async () => {
       const content = `${mark('P', 0, written(['Told.', 50, 700]))}\n${prose(600)}`;
       const objects = [
         '<< /Type /StructTreeRoot /K [101 0 R] /ParentTree 102 0 R >>',

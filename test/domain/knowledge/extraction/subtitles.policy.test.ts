@@ -62,7 +62,7 @@ describe('subtitles', () => {
     ]);
   });
 
-  it('can have the format SRT, and then lose their positions and fonts but no letters', () => {
+  it('can have the format SRT, and lose no letters', () => {
     const file =
       '1\r\n00:00:01,000 --> 00:00:02,500\r\n{\\an8}<font color="red">A & <i>b</i> < c</font>\r\n\r\n2\r\n00:00:03,5 --> 00:00:04,000\r\n\r\n' +
       '3\r\n00:00:05,000 --> 00:00:06,000\r\nlong --> short\r\n';
@@ -73,7 +73,7 @@ describe('subtitles', () => {
   });
 
   for (const [what, file, fault] of [
-    ['nothing', '', 'no_cues in line 1'],
+    ['an empty file', '', 'no_cues in line 1'],
     ['WebVTT without cues', 'WEBVTT\n\nNOTE nothing', 'no_cues in line 1'],
     ['a text without times', 'Hello\nthere', 'time_expected in line 2'],
     ['a single line', 'Hello', 'time_expected in line 1'],
@@ -87,7 +87,7 @@ describe('subtitles', () => {
     ['a cue beyond the end', vtt('00:09.000 --> 00:11.001\na'), 'beyond_the_end in line 3'],
     ['a long text', vtt(`00:01.000 --> 00:02.000\n${'a'.repeat(5_001)}`), 'text_too_long in line 4'],
   ] as const)
-    it(`are refused with the line number of the fault: ${what}`, () => expect(faultOf(file, 10_000)).to.equal(fault));
+    it(`are refused with the line number for ${what}`, () => expect(faultOf(file, 10_000)).to.equal(fault));
 
   it('may end a second after the video, and may begin at the end of the previous cue', () => {
     expect(faultOf(vtt('00:01.000 --> 00:09.000\na', '00:09.000 --> 00:11.000\nb'), 10_000)).to.equal('none');
@@ -104,7 +104,7 @@ describe('subtitles', () => {
     expect(faultOf(toWebVtt(cues))).to.equal('too_many_cues in line 60003');
   });
 
-  it('form sentences that can span several cues, but not a long silence', () => {
+  it('form sentences that span several cues, but no long silence', () => {
     const cues = parseSubtitles(
       vtt(
         '00:01.000 --> 00:03.000\nTie the rope',
@@ -121,7 +121,7 @@ describe('subtitles', () => {
     expect(passage?.seconds?.map(({ from, to }) => [from, to])).to.deep.equal([[1, 5], [5, 6], [20, 21], [22, 24]]); // prettier-ignore
   });
 
-  it('do not change when they are written and read again, and each word keeps its time', () => {
+  it('do not change when they are written and read again', () => {
     const word = fc.stringMatching(/^[a-zé]{1,8}[.]?$/);
     const spoken = fc.record({
       gap: fc.nat(9_000),

@@ -82,7 +82,7 @@ describe('a table in a file', () => {
     });
   });
 
-  it('uses the first row as header if no row is marked and every cell of the first row has letters', () => {
+  it('uses the first row as header if every cell of it has letters', () => {
     expect(read([['Knot', 'Minutes'], ['Bowline', '2']]).at(-1)?.header).to.equal('Knot | Minutes'); // prettier-ignore
     expect(read([['Knot', '12'], ['Bowline', '2']]).at(-1)?.header).to.equal(undefined); // prettier-ignore
     expect(read([['Knot', ''], ['Bowline', '2']]).at(-1)?.header).to.equal(undefined); // prettier-ignore
@@ -100,7 +100,7 @@ describe('a table in a file', () => {
     expect(fill).to.throw('too_large');
   });
 
-  it('keeps each value in its row and under its header, and repeats the header in each passage', () => {
+  it('keeps each value in its row and under its header', () => {
     const value = fc.stringMatching(/^[a-z]{0,6}$/);
     const tables = fc
       .integer({ min: 2, max: 6 })

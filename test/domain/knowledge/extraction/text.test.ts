@@ -39,7 +39,7 @@ describe('a plain text file', () => {
     expect(await paragraphsOf('春眠不覺曉\n處處聞啼鳥')).to.deep.equal([['lines', '春眠不覺曉\n處處聞啼鳥']]);
   });
 
-  it('is read without a search for Markdown if its type is plain text', async () => {
+  it('is not read as Markdown if its type is plain text', async () => {
     const text = '# a *b*\n[c](d) <b>e</b> &amp; $f$\n```';
     expect(shortly(await readFrom(text, { says: 'text/plain' }))).to.deep.equal([
       { headings: [], blocks: ['# a *b*', '[c](d) <b>e</b> &amp; $f$', '```'] },
@@ -74,7 +74,7 @@ describe('the detected kind of a text file', () => {
     { text: 'a,b', says: 'application/vnd.ms-excel', kind: 'csv' },
     { text: 'a,b', says: null, kind: 'plain' },
   ])
-    it(`of ${text} announced as ${says} is ${kind}`, () => expect(kindOfText(text, says)).to.equal(kind));
+    it(`is ${kind} for ${text} with the type ${says}`, () => expect(kindOfText(text, says)).to.equal(kind));
 });
 
 describe('the bytes of a text file', () => {

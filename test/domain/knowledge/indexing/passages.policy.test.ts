@@ -62,7 +62,6 @@ describe('cutting sections into passages', () => {
       return builder.end();
     });
 
-  /** Assigns each passage to its section, and returns the passages by section in order. */
   function bySection(sections: readonly Section[]): { original: Section; passages: Passage[] }[] {
     return sections.map((original) => ({ original, passages: cut([original]) }));
   }
@@ -99,7 +98,7 @@ describe('cutting sections into passages', () => {
     );
   });
 
-  it('makes non-empty blocks of one line, and all blocks together equal the trimmed text', () => {
+  it('makes non-empty blocks of one line that together equal the trimmed text', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { blocks, text: whole } of cut(sections)) {
@@ -162,7 +161,7 @@ describe('cutting sections into passages', () => {
     expect(cut([section(blocks.join(''))])[0]?.blocks).to.deep.equal(blocks);
   });
 
-  it('keeps a number of at most three digits together with the first sentence of its list item', () => {
+  it('keeps the number of a list item together with its first sentence', () => {
     for (const [prose, blocks] of [
       ['3. Tie it. Pull.', ['3. Tie it. ', 'Pull.']],
       ['123. Tie it. Pull.', ['123. Tie it. ', 'Pull.']],
@@ -176,7 +175,7 @@ describe('cutting sections into passages', () => {
     const line = (length: number) => 'x'.repeat(length);
     const row = (length: number): Paragraph => ({ kind: 'row', text: line(length) });
     const lines = (...lengths: number[]): Paragraph => ({ kind: 'lines', text: lengths.map(line).join('\n') });
-    /** A paragraph of three lines. The last line begins with 40 spaces. */
+    /** The last of the three lines begins with 40 spaces. */
     const indented = (...lengths: [number, number, number]): Paragraph => ({
       kind: 'lines',
       text: `${line(lengths[0])}\n${line(lengths[1])}\n${' '.repeat(40)}${line(lengths[2])}`,
@@ -223,7 +222,7 @@ describe('cutting sections into passages', () => {
     expect(cut([section(), section('')])).to.deep.equal([]);
   });
 
-  it('cuts a sentence that is longer than a passage between words, if possible after a comma', () => {
+  it('cuts a sentence that is too long between words, if possible after a comma', () => {
     const clause = 'when the wind turns and the boat swings round its anchor in the dark bay,';
     const passages = cut([section(`${Array.from({ length: 12 }, () => clause).join(' ')} we row.`)]);
     expect(passages.length).to.equal(2);
@@ -260,7 +259,7 @@ describe('cutting sections into passages', () => {
     expect(cut([section(first, second)]).map((passage) => passage.text)).to.deep.equal([first, second]);
   });
 
-  it('joins a short rest to the previous passage, or divides the two texts evenly', () => {
+  it('joins a short rest to the previous passage, or divides both evenly', () => {
     const joined = cut([section(sentences(8, 1), 'So it is.')]);
     expect(joined.map((passage) => passage.text)).to.deep.equal([`${sentences(8, 1)}\n\nSo it is.`]);
     const shared = cut([section(sentences(13, 1))]);

@@ -8,7 +8,7 @@ import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { buildSource } from '../../../toolkit/builders/sources.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 
-describe('the renewed reading of sources that an older version of the reader has read', () => {
+describe('reading of old sources again', () => {
   const now = new Date('2027-03-01T12:00:00Z');
   const again = async (version?: number) =>
     readOldSourcesAgain((await testDeps()).db, now, { readsScans: false, ...(version !== undefined && { version }) });
@@ -37,7 +37,7 @@ describe('the renewed reading of sources that an older version of the reader has
     return { clubId, ids: ids.toSorted() };
   }
 
-  it('makes the sources pending with bulk priority, and keeps their old passages', async () => {
+  it('makes sources pending with bulk priority, and keeps their old passages', async () => {
     const { clubId, ids } = await oldSources(2);
     expect(await again()).to.equal(2);
     expect(await rowsOf(clubId)).to.deep.equal(ids.map((id) => ({ id, status: 'pending', due: true })));
@@ -56,7 +56,7 @@ describe('the renewed reading of sources that an older version of the reader has
     expect(await rowsOf(clubId)).to.deep.equal([{ id, status: 'ready', due: false }]);
   });
 
-  describe('the renewed reading of sources that wait for OCR', () => {
+  describe('sources that wait for OCR', () => {
     const withOcr = async () => readOldSourcesAgain((await testDeps()).db, now, { readsScans: true });
     const waiting = async (dueAt: string) => {
       const { id: clubId } = await buildClub();
@@ -65,7 +65,7 @@ describe('the renewed reading of sources that an older version of the reader has
       return { clubId, id };
     };
 
-    it('makes a source pending again when its OCR is due, but only if the deployment has OCR', async () => {
+    it('become pending when OCR is due, if the deployment has OCR', async () => {
       const { clubId, id } = await waiting('2027-03-01T11:59:00Z');
       expect([await again(), await withOcr()]).to.deep.equal([0, 1]);
       expect(await rowsOf(clubId)).to.deep.equal([{ id, status: 'pending', due: true }]);
@@ -76,19 +76,19 @@ describe('the renewed reading of sources that an older version of the reader has
       expect(await withOcr(), 'once').to.equal(0);
     });
 
-    it('does not change sources whose next try is later', async () => {
+    it('stay unchanged until their next try is due', async () => {
       await waiting('2027-03-01T12:00:01Z');
       expect(await withOcr()).to.equal(0);
     });
 
-    it('begins at most a hundred sources, including sources of older readers', async () => {
+    it('become pending up to a total of a hundred sources', async () => {
       await oldSources(70);
       for (let at = 0; at < 40; at++) await waiting('2027-03-01T11:59:00Z');
       expect(await withOcr()).to.equal(100);
     });
   });
 
-  it('makes the sources of one club after another pending, until 100 sources are waiting', async () => {
+  it('makes one club’s sources after another pending, until 100 are waiting', async () => {
     const [one, two] = [await oldSources(70), await oldSources(70)];
     const { id: waiting } = await buildClub();
     for (let at = 0; at < 10; at++) await buildSource(waiting, { status: 'pending' });

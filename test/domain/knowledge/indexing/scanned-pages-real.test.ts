@@ -1,7 +1,6 @@
 /**
- * Reads scanned pages with the real programs ocrmypdf and tesseract. The tests run only if the machine has both programs, with the
- * languages `eng` and `por`. The programs are on the PATH, or OCRMYPDF_BINARY names ocrmypdf. The project does not install them, because no npm package
- * contains them.
+ * Reads scanned pages with ocrmypdf (on the PATH, or at OCRMYPDF_BINARY) and tesseract with the languages `eng` and `por`. The tests are
+ * skipped if the machine lacks these programs, which no npm package contains.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +17,7 @@ import { ocrDeps } from '../../../toolkit/drive/ocr.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 import type { Language } from '../../../../entities/clubs/values.ts';
 
-/** Draws a page with these lines like a scanner: with 200 dots per inch, in grey, slightly rotated and blurred. */
+/** 200 dots per inch, grey, slightly rotated and blurred. */
 async function scanOf(lines: readonly string[]): Promise<Buffer> {
   const page = await pdfOf(1, (pdf) => {
     pdf.fontSize(13);
@@ -59,7 +58,7 @@ describe('indexing of scanned pages by ocrmypdf', function () {
     expect(remainingFiles).to.deep.equal([]);
   });
 
-  /** Indexes a file with a page of text, followed by a scanned page. @returns the pages with their texts, as the index contains them */
+  /** The file has a page of text and a scanned page. Returns the pages with their texts. */
   async function indexed(line: string, language: Language): Promise<(readonly [number | null, string])[]> {
     const scan = await scanOf([line]);
     const file = await pdfOf(2, (pdf, page) => {

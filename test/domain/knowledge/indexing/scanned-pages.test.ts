@@ -1,4 +1,4 @@
-/** Tests how scanned pages are indexed. A test program with the interface of a real OCR program does the OCR (ADR 62). */
+/** Tests how scanned pages are indexed, with a test program in place of a real OCR program (ADR 62). */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -34,7 +34,6 @@ describe('indexing of scanned pages', function () {
     return passages.map(({ page, text }) => [page, text] as const);
   };
 
-  /** @param mode of the fake @returns the answer of the step, the outcomes of OCR, the row of the source, and the reported progress */
   async function indexed(source: TestSource, mode: string, changed: Partial<OcrDeps> = {}, takesPages = true) {
     const outcomes: OcrOutcome[] = [];
     const ocr = ocrDeps(ocrCommand(mode, { takesPages }), {
@@ -62,7 +61,7 @@ describe('indexing of scanned pages', function () {
     expect(row.ocrDueAt).to.equal(null);
   });
 
-  it('reads a file that contains only pictures, in the languages of the club and the deployment', async () => {
+  it('reads a file of pictures in the languages of the club and the deployment', async () => {
     const source = await buildFileSource(await scannedPdf([1, 2], 2));
     await (await testDatabase()).query(`UPDATE clubs SET language = 'pt' WHERE id = $1`, [source.clubId]);
     const { step } = await indexed(source, 'read', { furtherLanguages: 'eng' });
@@ -73,7 +72,7 @@ describe('indexing of scanned pages', function () {
     ]);
   });
 
-  it('keeps scanned pages as pictures if there is no OCR, and is due again in an hour', async () => {
+  it('keeps scanned pages as pictures if no OCR exists, and tries again in an hour', async () => {
     const source = await buildFileSource(await scannedPdf([1], 1));
     const began = Date.now();
     expect(await stepSource(source)).to.deep.equal({ done: true, outcome: 'failed', error: 'no_text' });
@@ -82,7 +81,7 @@ describe('indexing of scanned pages', function () {
     expect(row.ocrDueAt?.getTime()).to.be.within(began + ocrRules.againMs, Date.now() + ocrRules.againMs);
   });
 
-  it('keeps pages without words as pictures, and is not tried again', async () => {
+  it('keeps pages without words as pictures, and does not try again', async () => {
     const source = await buildFileSource(await scannedPdf([2], 2));
     const { outcomes, row } = await indexed(source, 'no-words');
     expect(outcomes).to.deep.equal(['read']);
@@ -143,7 +142,7 @@ describe('indexing of scanned pages', function () {
     await rm(directory, { recursive: true });
   });
 
-  it('passes a few pages at a time to the program, at most the first 100, and reports progress', async () => {
+  it('passes a few pages at a time to the program, at most the first 100', async () => {
     const logged = path.join(workDirectory, 'log');
     const scanned = Array.from({ length: 9 }, (_, at) => at + 2);
     const source = await buildFileSource(await scannedPdf(scanned, 10));
@@ -177,7 +176,7 @@ describe('indexing of scanned pages', function () {
     expect(outcomes).to.deep.equal(['read']);
   });
 
-  it('starts no program when hardly any time remains for the OCR', async () => {
+  it('starts no program if hardly any time remains', async () => {
     const source = await buildFileSource(await scannedPdf([1, 2], 2));
     const { row } = await indexed(source, 'read', { rules: { timeMs: ocrRules.leastMs - 1 } });
     expect(row.warnings).to.deep.equal([warned('page_is_a_picture', 1, 2), warned('ocr_failed', 1, 2)]);
@@ -208,7 +207,7 @@ describe('indexing of scanned pages', function () {
     expect(row).to.include({ attempts: 3, ocrDueAt: null });
   });
 
-  it('waits for a permit without using up a try, and reads no byte before it has the permit', async () => {
+  it('waits for a permit without using up a try', async () => {
     const permit = createSinglePermit();
     const release = permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([1], 1));

@@ -1,4 +1,4 @@
-/** Tests the lease on a source, even if the source changes or is removed while a step has the lease. */
+/** Tests the lease on a source. */
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -39,7 +39,7 @@ describe('the claim of a source', function () {
     expect((await sourceRow(source)).fence).to.equal(1);
   });
 
-  it('passes to another step when the lease ends, so that the first step records nothing', async () => {
+  it('passes to another step when the lease ends', async () => {
     const source = await buildLessonSource('Text.');
     const first = stepSource(
       source,
@@ -86,7 +86,7 @@ describe('the claim of a source', function () {
       expect(lease.signal.reason).to.be.instanceOf(LeaseLost);
     });
 
-  it('records nothing if the source’s content changes during the step, and the source is due again', async () => {
+  it('records nothing if the source’s content changes during the step', async () => {
     const source = await buildLessonSource('Old.');
     const step = await stepSource(
       source,
@@ -99,7 +99,7 @@ describe('the claim of a source', function () {
     expect(await textsOf(source)).to.deep.equal(['New.']);
   });
 
-  it('keeps a source pending if its old content has a fault but new content has arrived', async () => {
+  it('keeps a source pending if its new content arrived during a fault', async () => {
     const source = await buildFileSource(null);
     const step = await stepSource(
       source,
@@ -109,7 +109,7 @@ describe('the claim of a source', function () {
     expect(await sourceRow(source)).to.include({ status: 'pending', errorCode: null });
   });
 
-  it('ends with the outcome gone, without passages, if the source was deleted before or during the claim', async () => {
+  it('ends with the outcome `gone` if the source was deleted', async () => {
     const source = await buildLessonSource('Text.');
     const outcomes: string[] = [];
     const step = await stepSource(source, {
@@ -167,12 +167,12 @@ describe('the claim of a source', function () {
     expect(await textsOf(source)).to.deep.equal(['Old.']);
   });
 
-  describe('the claim of a source that is removed while its passages are replaced', () => {
+  describe('with a removal during the recording of passages', () => {
     const passages = Array.from({ length: 400 }, (_, page) =>
       withWords({ page, headings: [], blocks: ['New.'], text: 'New.', seconds: null }),
     );
     const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, warnings: [], passages, ocrDueAt: null };
-    /** A claimed source of 40 pages whose text must be read again. */
+    /** The text of the source must be read again. */
     const claimed = async () => {
       const source = await buildFileSource(await book(40));
       await stepSource(source);
@@ -185,7 +185,7 @@ describe('the claim of a source', function () {
       await tx.manager.query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
     };
 
-    it('is lost and leaves no passage if the removal is committed before the passages are recorded', async () => {
+    it('is lost if the removal commits first', async () => {
       const { source, claim, db } = await claimed();
       let recording: Promise<unknown> = Promise.resolve();
       await withOpenTransaction(
@@ -199,7 +199,7 @@ describe('the claim of a source', function () {
       expect(await passagesOf(source)).to.deep.equal([]);
     });
 
-    it('leaves no passage if the passages are recorded first', async () => {
+    it('leaves no passage if the passages are recorded before the removal', async () => {
       const { source, claim, db } = await claimed();
       let taking: Promise<unknown> = Promise.resolve();
       await withOpenTransaction(

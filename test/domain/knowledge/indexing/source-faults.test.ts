@@ -1,4 +1,4 @@
-/** Tests internal errors while a source is indexed. The source is tried again after increasing waits, until the last try. */
+/** Tests internal errors while a source is indexed. */
 import { expect } from 'chai';
 import { maxAttempts, waitAfter } from '../../../../domain/knowledge/indexing/indexing.policy.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
@@ -41,7 +41,7 @@ describe('a source whose indexing meets an internal error', function () {
     expect(waits).to.deep.equal([5_000, 3_600_000, undefined]);
   });
 
-  it('is ready without an error code when the error no longer occurs', async () => {
+  it('becomes ready without an error code when the error is gone', async () => {
     const source = await buildFileSource('Text.');
     const step = await stepSource(source, { storage });
     if (step.done) throw new Error('It was given up.');
@@ -50,7 +50,7 @@ describe('a source whose indexing meets an internal error', function () {
     expect(await sourceRow(source)).to.include({ status: 'ready', errorCode: null });
   });
 
-  it('begins again with the first try if a person restarts the indexing after a failure', async () => {
+  it('begins again with the first try if a person restarts the indexing', async () => {
     const source = await buildFileSource('Text.');
     const failed = `status = 'failed', error_code = 'indexing_failed', attempts = ${maxAttempts}, looks_at = NULL`;
     await alterSource(source, failed);
@@ -64,7 +64,7 @@ describe('a source whose indexing meets an internal error', function () {
     expect(await stepSource(source)).to.deep.equal(indexingFailed);
   });
 
-  it('is woken by the sweeper when its next try is overdue and no worker has claimed it', async () => {
+  it('is woken by the sweeper when its next try is overdue', async () => {
     const [overdue, leased, waiting, ready] = await Promise.all([1, 2, 3, 4].map(() => buildLessonSource('Text.')));
     if (!overdue || !leased || !waiting || !ready) throw new Error('The sources were not built.');
     for (const source of [overdue, leased]) await alterSource(source, `looks_at = now() - interval '121 s'`);

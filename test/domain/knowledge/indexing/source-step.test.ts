@@ -88,7 +88,7 @@ describe('indexing', function () {
       expect(await sourceRow(source)).to.include({ status: 'ready', passageCount: 0 });
     });
 
-    it('replaces the passages of a changed lesson in one commit, and keeps the old passages until then', async () => {
+    it('replaces the passages of a changed lesson in one commit', async () => {
       const source = await buildLessonSource(sentences(30, 1));
       await stepSource(source);
       const before = await textsOf(source);
@@ -144,7 +144,7 @@ describe('indexing', function () {
       const rules = { extractionMs: 200, maxHeapMb: 512, maxBuffersMb: 512 };
       const briefly: Partial<IndexingDeps> = { extract: (read, options) => extract(read, { ...options, rules }) };
       let step = await stepSource(source, briefly);
-      // On a busy machine the thread may not get enough CPU time. In that case the file is not at fault, and the step is tried again.
+      // On a busy machine the thread may get too little CPU time. Then the step is tried again.
       while (!step.done) step = await stepSource(source, briefly, { now: step.at });
       expect(step).to.deep.equal(failed('took_too_long'));
     });

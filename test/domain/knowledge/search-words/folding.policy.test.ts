@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { foldSearched } from '../../../../domain/knowledge/search-words/folding.policy.ts';
 
-/** Letters and marks with a folding rule, and letters without a folding rule. */
 const texts = fc.string({
   unit: fc.oneof(
     fc.constantFrom(
@@ -42,7 +41,7 @@ describe('folding of searched texts', () => {
       for (const spelling of spellings) expect(foldSearched(spelling), spelling).to.equal(folded);
     });
 
-  it('keeps the vowels of Indic scripts, the dotless i, and the differences between words', () => {
+  it('keeps the vowels of Indic scripts and the dotless i', () => {
     for (const [one, other] of [
       ['काम', 'कम'],
       ['ısı', 'isi'],

@@ -30,7 +30,7 @@ describe('words of a searched text', () => {
   ] as const)
     it(`are ${what}`, () => expect(words(text)).to.have.members([...expected]));
 
-  it('include the words of each part of the text, because a question may be such a part', () => {
+  it('include the words of each part of the text', () => {
     const passage = new Set(words('帆船转向时要先放松前帆的缭绳'));
     for (const pair of ['转向', '前帆', '松', '放松前帆'])
       expect([...passage]).to.include.members(words(pair).slice(-1));
@@ -64,7 +64,7 @@ describe('words of a searched text', () => {
     );
   });
 
-  it('are the same as the words that the parser of Postgres finds in a plain text', async () => {
+  it('equal the words that the parser of Postgres finds in a plain text', async () => {
     const source = await testDatabase();
     const plain = Array.from({ length: 0x2100 }, (_, code) => String.fromCharCode(code)).filter(
       (character) => character !== '\0' && isPlain(character),
@@ -79,7 +79,7 @@ describe('words of a searched text', () => {
     expect(differing).to.deep.equal([]);
   });
 
-  it('are computed in a time that grows linearly with the text, even if the text has no blank', () => {
+  it('are computed in a time that grows linearly with the text', () => {
     for (const piece of [
       '\u4e2d\u6587\u8f6e',
       'กขคงจ',

@@ -15,7 +15,6 @@ const code = fc
   .map((drawn) => completeCode(drawn.join('')));
 const position = fc.nat(codeLength - 1);
 
-/** The code with other characters at these positions. */
 const changed = (text: string, changes: Record<number, string>) =>
   text
     .split('')
@@ -30,7 +29,7 @@ describe('certificate codes', () => {
       .and.to.not.match(/[01ILO]/);
   });
 
-  it('have the same check character as in old printed codes', () => {
+  it('keep the check characters of old printed codes', () => {
     expect(['22222222222', 'ZZZZZZZZZZZ', 'K7QM4XPA9T2', '23456789ABC'].map(completeCode)).to.deep.equal([
       '222222222222',
       'ZZZZZZZZZZZH',
@@ -83,7 +82,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('reveal every swap of two characters, even of neighbours', () => {
+  it('reveal every swap of two characters', () => {
     fc.assert(
       fc.property(code, position, position, (original, at, other) => {
         const swapped = changed(original, { [at]: original.charAt(other), [other]: original.charAt(at) });
@@ -111,7 +110,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('are not recognized in other text, such as digits of other scripts', () => {
+  it('are not recognized in other text', () => {
     for (const typed of [
       '',
       '-',
@@ -131,7 +130,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('are found by a part of the code only if the part has at least four characters', () => {
+  it('are found by a part of at least four characters', () => {
     const parts = {
       k7qm: 'K7QM',
       'k7qm-4': 'K7QM4',

@@ -12,7 +12,6 @@ import { buildCourse } from '../../../toolkit/builders/courses.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
-/** Reads the recorded fact, and builds the body of the certificate's event at this moment. */
 async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promise<unknown> {
   const { manager } = await testDatabase();
   const [fact] = await manager.query<FactToTell[]>(

@@ -15,11 +15,11 @@ import { certificateCalls, issueCertificateByHand } from '../../../toolkit/drive
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { testBucket, testObjectStore } from '../../../toolkit/stack/storage.ts';
 
-/** The centre of the logo, in points from the upper left corner. */
+/** In points from the upper left corner. */
 const middle = { x: 841.89 / 2, y: 68 };
 const red = [208, 16, 32] as const;
 
-/** @returns the texts for screen readers of all pictures, in order */
+/** The texts for screen readers, in order. */
 async function figuresOf(pdf: Buffer): Promise<string[]> {
   return (await taggedTexts(pdf)).filter(({ role }) => role === 'Figure').map(({ text }) => text);
 }
@@ -49,7 +49,7 @@ describe('the logo on certificates (DEC-186)', function () {
       new Date(),
     );
   const clubName = async () => (await findCertificate(deps.db, club.id, id)).clubName;
-  /** Returns true if the page shows the logo as a figure with the name of the club. */
+  /** A visible logo is a figure with the name of the club. */
   const showsLogo = async (bytes: Buffer) => (await figuresOf(bytes)).includes(await clubName());
   const storedKeys = async () => (await testBucket()).objects(`certificates/${club.id}/`);
   const variantKey = async (mediaId: string, role: string) => {
@@ -84,14 +84,14 @@ describe('the logo on certificates (DEC-186)', function () {
         await printedColor(bytes, { ...middle, x: middle.x - 18 }),
         await printedColor(bytes, middle),
       ];
-      // The red of a CMYK image without a profile differs from the red of the other images.
+      // The red of a CMYK image without a profile is different.
       expect(distance(edge, red), `edge ${edge.join(' ')}`).to.be.below(kind.includes('CMYK') ? 60 : 24);
       expect(Math.min(...hole), `hole ${hole.join(' ')}`).to.be.above(235);
       expect(bytes.toString('latin1')).to.not.contain('DeviceCMYK');
       expect(bytes.length).to.be.below(120 * 1_024);
     });
 
-  it('shows the paper through transparent parts of a logo, but shows the white parts of an opaque logo', async () => {
+  it('shows the paper through transparent parts', async () => {
     const holeOf = async (isOpaque: boolean) => {
       await chooseLook(club, { logo_media_id: await buildLogo(club, await square(isOpaque).png().toBuffer()) });
       return printedColor(await print(), middle);
@@ -170,7 +170,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(await showsLogo(bytes)).to.equal(true);
   });
 
-  it('reduces a logo of random pixels until its bytes are within the limit', async () => {
+  it('reduces a logo until its bytes are within the limit', async () => {
     const [width, height] = [1_600, 240];
     const noise = sharp(randomBytes(width * height * 4), { raw: { width, height, channels: 4 } });
     await chooseLook(club, { logo_media_id: await buildLogo(club, await noise.png().toBuffer()) });
@@ -190,7 +190,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect([first.equals(plain), second.equals(first), without.equals(plain)]).to.deep.equal([false, false, true]);
   });
 
-  it('is drawn with the same bytes each time, and stored once', async () => {
+  it('is drawn with equal bytes each time', async () => {
     await chooseLook(club, { logo_media_id: await buildLogo(club, await square().png().toBuffer()) });
     const ignoringStore = { async put() {} };
     const [one, other] = [await print(ignoringStore), await print(ignoringStore)];
@@ -208,7 +208,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(await showsLogo(await print())).to.equal(false);
   });
 
-  it('is read once for several simultaneous prints', async () => {
+  it('is read once if several certificates are printed together', async () => {
     await chooseLook(club, { logo_media_id: await buildLogo(club, await square().png().toBuffer()) });
     let reads = 0;
     const stream: CertificateFileDeps['storage']['stream'] = async (...file) => {
@@ -220,7 +220,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(new Set(printed.map((bytes) => bytes.toString('base64'))).size).to.equal(1);
   });
 
-  describe('an unreadable logo', () => {
+  describe('if it cannot be read', () => {
     let logo: string;
     let key: string;
     let bucket: string;
@@ -309,7 +309,6 @@ function extremesOf(values: readonly number[]): [number, number] {
   );
 }
 
-/** Changes the width of a PNG, and corrects the checksum. */
 function withSize(png: Buffer, side: number): Buffer {
   const changed = Buffer.from(png);
   changed.writeUInt32BE(side, 16);

@@ -4,7 +4,7 @@ import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { findCertificateByCode } from '../../../../domain/learning/certificates/reads.ts';
 
 describe('the lookup of a certificate by its code', () => {
-  it('runs one statement, and answers not_found for unknown, malformed and huge codes', async () => {
+  it('answers not_found for unknown, malformed and huge codes', async () => {
     const statementsByCode: Record<string, string[]> = {};
     for (const typed of ['K7QM-4XPA-9T2F', 'K7QM-4XPA-9T2B', 'K7QM', '', '<script>', 'A'.repeat(2_000)]) {
       const statements: string[] = [];

@@ -1,4 +1,4 @@
-/** Compares a course with a small model after random acts of a student and of administrators. Facts and progress must be equal. */
+/** Compares a course with a small model after random acts. */
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -21,21 +21,20 @@ const acts = fc.array(
       { weight: 4, arbitrary: fc.constant('complete' as const) },
       { weight: 5, arbitrary: fc.constantFrom('undo', 'publish', 'unpublish', 'remove', 'open', 'close') },
     ),
-    /** The lesson of the act. An act on the whole course ignores this value. */
+    /** An act on the whole course ignores this value. */
     lesson: fc.nat({ max: lessons - 1 }),
   }),
   { minLength: 4, maxLength: 16 },
 );
 type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 
-/** A model of EVT-14, EVT-15 and DEC-153. In the model, the run ends before the next act begins. */
+/** In this model, the run ends before the next act begins (EVT-14, EVT-15, DEC-153). */
 class Model {
   readonly facts: string[] = [];
   #open = true;
   #courseCompleted = false;
   #lessons = Array.from({ length: lessons }, () => ({ state: 'published', completed: false, told: false }));
 
-  /** @returns true if the model refuses the act */
   do(act: Act): boolean {
     if (act.kind === 'open' || act.kind === 'close') {
       this.#open = act.kind === 'open';
@@ -72,7 +71,7 @@ class Model {
     return this.#lessons.filter(({ state }) => state === 'published');
   }
 
-  /** The progress in the student's list of courses. It is undefined while the student has no access to the course. */
+  /** Undefined while the student has no access to the course. */
   get progress() {
     const { published } = this;
     if (!this.#open) return [];
@@ -83,7 +82,7 @@ class Model {
 describe('a course that is completed and edited at the same time', function () {
   this.timeout(120_000);
 
-  it('has the same facts and progress as the model after any sequence of acts', async () => {
+  it('matches the model in facts and progress after any acts', async () => {
     const deps = await testDeps();
     const { db } = deps;
     const { manager } = db.source;

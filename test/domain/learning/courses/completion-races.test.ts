@@ -1,4 +1,4 @@
-/** Tests completions that run at the same time as other completions, undos and withdrawals of the lesson. The tests use HTTP and a real database. */
+/** Tests completions that run at the same time as completions, undos and withdrawals. */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
@@ -34,7 +34,7 @@ const courseFact = () => `course.completed ${course.id}`;
 const times = <T>(count: number, begin: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, begin));
 
-/** Calls `begin` while the transaction of `first` is open. `begin` must wait for the commit of this transaction. @returns the answer of `begin` */
+/** Calls `begin` while the transaction of `first` is open. `begin` must wait for its commit. */
 async function begunDuring<T>(first: (tx: Transaction) => Promise<unknown>, begin: () => Promise<T>): Promise<T> {
   let second: Promise<T> | undefined;
   await withOpenTransaction(first, async () => {
@@ -46,7 +46,7 @@ async function begunDuring<T>(first: (tx: Transaction) => Promise<unknown>, begi
 }
 
 describe('concurrent completions', () => {
-  it('concurrent completions of lessons', async () => {
+  it('record one fact for 20 completions of one lesson', async () => {
     const [first = ''] = await start(2);
     const answers = await times(20, () => classroom.complete(first));
     expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
@@ -72,7 +72,7 @@ describe('concurrent completions', () => {
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
   });
 
-  it('record the fact of a lesson once despite concurrent undos, and keep the state of the last act', async () => {
+  it('record the fact of a lesson once despite concurrent undos', async () => {
     const [only = ''] = await start(1);
     await Promise.all([times(10, () => classroom.complete(only)), times(10, () => classroom.undo(only))]);
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
@@ -99,8 +99,7 @@ describe('concurrent completions', () => {
   }
 });
 
-describe('a completion of a lesson at the same time as a change that withdraws the lesson', () => {
-  /** Runs the act of an administrator or a removal of the student in a transaction that stays open. */
+describe('a completion of a lesson during its withdrawal', () => {
   const takings: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
     'the lesson is unpublished': (tx) =>
       updateLesson({ db: databaseOf(tx) }, club.id, course.lessons[0]?.id ?? '', { published: false }, new Date()),
@@ -177,7 +176,7 @@ describe('a completion of a lesson at the same time as a change that withdraws t
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
   });
 
-  it('writes facts if and only if the answer is 200, while the course is being archived (20 rounds)', async () => {
+  it('writes facts only if the answer is 200, while the course is archived (20 rounds)', async () => {
     await start(1);
     for (let round = 0; round < 20; round++) {
       course = await buildOpenCourse(club.id);

@@ -1,7 +1,4 @@
-/**
- * Tests the run that completes a course for students who send no request (DEC-153). The tests check what starts the run, and for which
- * students the run completes the course.
- */
+/** Tests the run that completes a course for students who send no request (DEC-153). */
 import { expect } from 'chai';
 import {
   restoreAccess,
@@ -43,7 +40,7 @@ const courseFact = () => `course.completed ${course.id}`;
 const run = () => `course-completion/${course.id}`;
 const publish = (index: number, published: boolean) => write('PATCH', `/lessons/${lessonId(index)}`, { published });
 
-/** A course of two lessons with a certificate, and a student who has completed the first lesson. */
+/** The student has completed the first of two lessons. The course has a certificate. */
 async function start(): Promise<void> {
   club = await buildClub();
   write = callsOf(club);
@@ -72,7 +69,7 @@ async function expectCompleted(completed: boolean): Promise<void> {
   expect(await certificates()).to.equal(completed ? 1 : 0);
 }
 
-describe('the withdrawal of the last lesson that a student has not completed', () => {
+describe('the withdrawal of a student’s last open lesson', () => {
   const takings: Readonly<Record<string, () => Promise<unknown>>> = {
     unpublished: () => publish(1, false),
     removed: () => write('DELETE', `/lessons/${lessonId(1)}`),
@@ -88,7 +85,7 @@ describe('the withdrawal of the last lesson that a student has not completed', (
     },
   };
   for (const [how, take] of Object.entries(takings)) {
-    it(`wakes a run that completes the course once and issues the certificate, if the lesson is ${how}`, async () => {
+    it(`completes the course once and issues the certificate if the lesson is ${how}`, async () => {
       await start();
       expect(await wakesBy(club.id, take)).to.include(run());
       await expectCompleted(false);
@@ -101,7 +98,7 @@ describe('the withdrawal of the last lesson that a student has not completed', (
     });
   }
 
-  it('records facts with bulk priority, so that urgent facts of the club are handled earlier', async () => {
+  it('records facts with bulk priority', async () => {
     await start();
     await publish(1, false);
     await judge(course.id);
@@ -117,7 +114,7 @@ describe('the withdrawal of the last lesson that a student has not completed', (
     ]);
   });
 
-  it('completes no course for a student who has another open lesson or an earlier completion', async () => {
+  it('completes no course for a student with another open lesson', async () => {
     await start();
     const lacking = await buildLearner(course);
     const undone = await buildLearner(course);
@@ -137,7 +134,7 @@ describe('the withdrawal of the last lesson that a student has not completed', (
     expect([await coursesOf(finisher.id), await certificates(finisher.id)]).to.deep.equal([1, 1]);
   });
 
-  it('begins no run and completes no course if the course has no published lesson', async () => {
+  it('begins no run if the course has no published lesson', async () => {
     await start();
     await publish(1, false);
     expect(await wakesBy(club.id, () => publish(0, false))).to.deep.equal([]);
@@ -179,7 +176,7 @@ describe('the withdrawal of the last lesson that a student has not completed', (
   });
 });
 
-describe('changes while the run continues', () => {
+describe('changes during the run', () => {
   it('prevent the completion if a lesson is published again before the run reaches the student', async () => {
     await start();
     await publish(1, false);
@@ -194,7 +191,7 @@ describe('changes while the run continues', () => {
     await expectCompleted(false);
   });
 
-  it('make the run wait for a lesson that is being published again, and complete no course', async () => {
+  it('make the run wait for a lesson that is being published again', async () => {
     await start();
     await publish(1, false);
     let running: Promise<CourseCompletionStep> | undefined;
@@ -225,7 +222,7 @@ describe('changes while the run continues', () => {
     ['a student who is removed', async () => removeStudent(await testDeps(), club.id, learner.id, new Date())],
     ['a course that is withdrawn', () => write('PATCH', `/courses/${course.id}`, { status: 'draft' })],
   ] as const)
-    it(`prevent the completion of the course for the student: ${what}`, async () => {
+    it(`prevent the completion of the course: ${what}`, async () => {
       await start();
       await publish(1, false);
       await judgeOnce(course.id, Date.now(), async (name) => void (name === 'course_page_read' && (await take())));
@@ -234,7 +231,7 @@ describe('changes while the run continues', () => {
       expect(await looks()).to.equal(0);
     });
 
-  it('record one course.completed and one certificate if the student completes a lesson during the run', async () => {
+  it('record one `course.completed` if the student completes a lesson', async () => {
     for (let round = 0; round < 8; round++) {
       await start();
       await publish(1, false);
@@ -248,7 +245,7 @@ describe('changes while the run continues', () => {
     }
   });
 
-  it('make a withdrawal wait for a completion, and only the completion completes the course', async () => {
+  it('make a withdrawal wait for a completion', async () => {
     await start();
     const { publicUrl } = await testDeps();
     let withdrawn: Promise<unknown> | undefined;
@@ -271,7 +268,7 @@ describe('changes while the run continues', () => {
     expect(await certificates()).to.equal(1);
   });
 
-  it('start a new pass of the run, and a page of the old pass does not change the new pass', async () => {
+  it('start a new pass of the run', async () => {
     await start();
     await publish(1, false);
     let isAnew = false;
@@ -292,7 +289,7 @@ const withDb = async <T>(act: (db: Awaited<ReturnType<typeof testDeps>>['db']) =
   act((await testDeps()).db);
 
 describe('an access that is restored or extended', () => {
-  /** A student who had no access at the time of the withdrawal. */
+  /** The student had no access at the time of the withdrawal. */
   async function startWithout(): Promise<void> {
     await start();
     await withDb((db) =>
@@ -321,7 +318,7 @@ describe('an access that is restored or extended', () => {
       ),
   };
   for (const [how, give] of Object.entries(returns))
-    it(`completes the course if the student has completed all lessons of the course (access ${how})`, async () => {
+    it(`completes the course if the student has completed all lessons (access ${how})`, async () => {
       await startWithout();
       expect(await wakesBy(club.id, give)).to.include(run());
       expect(await judge(course.id)).to.deep.equal(judged);
@@ -342,7 +339,7 @@ describe('an access that is restored or extended', () => {
     await expectCompleted(true);
   });
 
-  it('makes one run wait until the access of each student with later access has begun', async () => {
+  it('makes one run wait until the later access of each student begins', async () => {
     await startWithout();
     const [tomorrow, later] = [1, 2].map((days) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * dayMs));
     const other = await buildLearner(course);
@@ -359,7 +356,7 @@ describe('an access that is restored or extended', () => {
       );
     await give(learner.id, later);
     expect(await judge(course.id)).to.deep.equal({ done: false, at: later?.getTime() });
-    // The second student lost access from another source, and gets this access back earlier.
+    // The second student gets access from another source back earlier.
     const source = await testDatabase();
     await source.query(
       `INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)
@@ -386,13 +383,13 @@ describe('an access that is restored or extended', () => {
     expect((await wakesBy(club.id, again)).filter((id) => id === run())).to.deep.equal([]);
   });
 
-  it('makes the run complete the course later if access is restored during a step of the run', async () => {
+  it('makes the run complete the course later if access is restored during a step', async () => {
     await start();
     await withDb((db) =>
       db.transaction((tx) => revokeAccess(tx, club.id, learner.enrollmentId, 'revocation', new Date())),
     );
     let running: Promise<CourseCompletionStep> | undefined;
-    // The restoration reads the lessons before the withdrawal is committed. Therefore the restoration itself does not request the run.
+    // The restoration reads the lessons before the withdrawal commits, so it does not request the run.
     await withOpenTransaction(
       (tx) => restoreAccess(tx, club.id, learner.enrollmentId, new Date()),
       async () => {
@@ -409,7 +406,7 @@ describe('an access that is restored or extended', () => {
 describe('a course of many students', function () {
   this.timeout(60_000);
 
-  it('is evaluated in steps of limited size, and each step continues after the previous step', async () => {
+  it('is evaluated in steps of limited size', async () => {
     await start();
     const many = 2 * judging.lookedAt + 3;
     const source = await testDatabase();

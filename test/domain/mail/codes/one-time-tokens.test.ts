@@ -36,7 +36,7 @@ async function issued(purpose: TokenPurpose) {
 describe('tokenText', () => {
   const vault = createVault(new Secret(randomBytes(32)));
 
-  it('returns 43 letters for a link or six digits for a code, and always the same text for an id', () => {
+  it('returns 43 letters for a link or six digits for a code', () => {
     const id = newId();
     for (const purpose of mailed) expect(tokenText(vault, purpose, id), purpose).to.match(/^[\w-]{43}$/);
     expect(tokenText(vault, 'student_code', id)).to.match(/^\d{6}$/);
@@ -65,7 +65,7 @@ describe('tokenText', () => {
 
 describe('spendToken', () => {
   for (const purpose of mailed) {
-    it(`${purpose}: accepts a token once, until the lifetime of the token ends`, async () => {
+    it(`accepts a token of ${purpose} once, until its lifetime ends`, async () => {
       const late = await issued(purpose);
       expect(await late.spend(late.text, after(tokenLifetimeMs[purpose]))).to.equal('token_gone');
       const { studentId, text, spend } = await issued(purpose);
@@ -123,7 +123,7 @@ describe('removeExpiredTokens', () => {
     return row?.count;
   };
 
-  it('removes links and codes a day after they have expired, and not before', async () => {
+  it('removes links and codes a day after they have expired', async () => {
     for (const purpose of [...mailed, 'student_code'] as const) {
       expect(await leftAfter(purpose, day - 1), purpose).to.equal(1);
       expect(await leftAfter(purpose, day), purpose).to.equal(0);

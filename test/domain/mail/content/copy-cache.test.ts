@@ -14,7 +14,7 @@ describe('the cache of rendered copies for previews', () => {
   });
   const rendered = (html: string): RenderedCopy => ({ subject: 'News', body: { html, text: '' }, htmlBytes: 1 });
 
-  it('renders once for each club, content, letterhead and recipient, even for parallel reads', async () => {
+  it('renders once for each club, content, letterhead and recipient', async () => {
     const renderedCopies: string[] = [];
     const make = cacheCopies((clubId, { content, letterhead, recipients }) => {
       renderedCopies.push([clubId, content.subject, letterhead.clubName, JSON.stringify(recipients)].join(' '));
@@ -36,7 +36,7 @@ describe('the cache of rendered copies for previews', () => {
     ]);
   });
 
-  it('renders the copies again if an image changes, but not if only the signature of its address changes', async () => {
+  it('renders again if an image changes, but not for a new signature of its URL', async () => {
     let renderings = 0;
     const make = cacheCopies(() => Promise.resolve([rendered(String((renderings += 1)))]));
     await make('a', copies('One', { imageUrls: { one: 'https://files/one?signature=1' } }));

@@ -1,4 +1,4 @@
-/** Tests the widths of an e-mail's images on the screens of a laptop and of a phone (DEC-158). */
+/** Tests the widths of an e-mail's images on laptops and phones (DEC-158). */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { compileEmail } from '../../../../domain/mail/content/compile.ts';

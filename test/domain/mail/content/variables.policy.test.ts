@@ -35,7 +35,7 @@ describe('variables in the texts of an e-mail', () => {
     ['a {{b {{student_name}}', ['a {{', 'b ', name()], [unclosed('{{b {{student_name}}')]],
     ['{{student\n_name}}', ['{{', 'student\n_name}}'], [unclosed('{{student\n_name}}')]],
   ] as const)
-    it(`${JSON.stringify(text)} has ${parts.length} parts and ${problems.length} problems`, () => {
+    it(`split ${JSON.stringify(text)} into ${parts.length} parts, with ${problems.length} problems`, () => {
       expect(parseTemplate(text, 'there')).to.deep.equal({ parts, problems });
     });
 

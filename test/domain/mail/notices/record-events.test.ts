@@ -19,11 +19,10 @@ const hour = 3_600_000;
 const kinds = ['delivered', 'bounced', 'soft_bounced', 'complained'] as const;
 const recipients = 3;
 
-/** An event that a provider reports about a mail. */
 interface ReportedEvent {
   place: number;
   kind: (typeof kinds)[number];
-  /** Minutes after the start of the sending. A negative number is before the start. */
+  /** Minutes after the sending starts. May be negative. */
   at: number;
 }
 
@@ -42,7 +41,7 @@ const answers: readonly HandOver[] = [
   { kind: 'refused', permanent: false, reply: '451 later' },
   { kind: 'refused', permanent: true, reply: '550 no' },
 ];
-/** Some requests arrive during the hand-over of a mail, the other requests after the hand-over. One request arrives twice. */
+/** Some requests arrive during the hand-over, others after it. One request arrives twice. */
 const run = fc.record({
   answers: fc.array(fc.constantFrom(...answers), { minLength: recipients, maxLength: recipients }),
   early: fc.array(fc.array(request, { maxLength: 2 }), { minLength: recipients, maxLength: recipients }),
@@ -69,7 +68,7 @@ describe('events of mails that come early, repeatedly and in any order (CAMP-14,
 
   const timeOf = (minutes: number) => start.getTime() + minutes * 60_000;
 
-  /** Calculates the expected rows and suppressions from the requests, in the order of their commits. */
+  /** In the order of the commits. */
   function model(outcomes: readonly HandOver[], requests: readonly (readonly ReportedEvent[])[]) {
     const eventsOfMails: ReportedEvent[][] = Array.from({ length: recipients }, () => []);
     const suppressed = new Map<number, string>();
@@ -156,7 +155,7 @@ describe('events of mails that come early, repeatedly and in any order (CAMP-14,
     return { campaignId, committed };
   }
 
-  it('lead to exactly the rows, tallies and suppressions that a model calculates', async () => {
+  it('lead to the rows, tallies and suppressions of a model', async () => {
     await fc.assert(
       fc.asyncProperty(run, async (one) => {
         const { campaignId, committed } = await carryOut(one);

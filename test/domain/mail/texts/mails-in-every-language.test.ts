@@ -1,4 +1,4 @@
-/** Tests every mail in every language, with names in every script. A mail must contain the words of the catalogue, every value, and no English. */
+/** Tests every mail in every language, with names in every script. */
 import { expect } from 'chai';
 import { offeredLanguages } from '../../../../domain/language/languages.ts';
 import { wordingIn } from '../../../../domain/language/wording.ts';
@@ -47,7 +47,6 @@ const unescaped = (html: string) =>
 const cases = offeredLanguages.flatMap((language) =>
   mailTemplateNames.map((template) => [language, template] as const),
 );
-/** Returns the names of the elements of a mail, in order. */
 const structureOf = (html: string) => [...html.matchAll(/<(\/?[a-z]\w*)/g)].map(([, tag]) => tag).join(' ');
 const hasLink = (template: MailTemplate) => !('withCode' in mailTemplates[template]);
 

@@ -28,7 +28,7 @@ const escaped = '&lt;b onclick=&quot;x(&#39;y&#39;)&quot;&gt;&amp;';
 
 describe('mail templates', () => {
   for (const name of names) {
-    it(`${name}: greets by name, and contains its link in text and HTML, or its code in the text`, () => {
+    it(`greet by name, and contain a link or code: ${name}`, () => {
       const { subject, text, html } = rendered(name, context);
       expect(subject).to.have.length.within(5, 120);
       expect(text).to.match(/^Hello Ada,\n\n/);
@@ -40,7 +40,7 @@ describe('mail templates', () => {
       expect(text).to.not.match(/\{|undefined|null/);
     });
 
-    it(`${name}: escapes hostile names in HTML, and keeps the subject on one line`, () => {
+    it(`escape hostile names, and keep the subject on one line: ${name}`, () => {
       const { subject, html } = rendered(name, { ...context, name: hostile, clubName: `${hostile}\r\nBcc: x\n` });
       expect(html).to.not.include('<b ');
       expect(html).to.include(escaped);

@@ -42,7 +42,7 @@ describe('visits of machines (CAMP-13)', () => {
     header: (name: string) => headers[name] ?? '',
   });
 
-  it('are recognized by their method, by their user agent, and by a missing user agent', () => {
+  it('are recognized by their method and user agent', () => {
     expect(isMachine(visit({ 'user-agent': browser }, 'HEAD'))).to.equal(true);
     for (const agent of [
       '',
@@ -64,7 +64,7 @@ describe('visits of machines (CAMP-13)', () => {
     expect(isMachine(visit({ 'user-agent': browser, 'x-moz': 'prefetch' }))).to.equal(true);
   });
 
-  it('do not include visits of browsers, or of proxies that load a picture when a mail is opened', () => {
+  it('do not include visits of browsers, or of image proxies', () => {
     for (const agent of [
       browser,
       'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148',
@@ -78,7 +78,7 @@ describe('visits of machines (CAMP-13)', () => {
 });
 
 describe('clicks of machines (CAMP-13)', () => {
-  it('include all clicks on different links of a mail within 2 seconds, even the first click', () => {
+  it('include all clicks on different links of a mail within 2 seconds', () => {
     const first: KnownClick = { linkId: 'one', machine: false, at: 0, lastAt: 0 };
     const two = { linkId: 'two', machine: false };
     expect(judgeClick([first], { ...two, at: burstMs })).to.deep.equal({ machine: true, turned: [first] });
@@ -94,7 +94,7 @@ describe('clicks of machines (CAMP-13)', () => {
     });
   });
 
-  it('exclude a click exactly if no other link was clicked at nearly the same time', () => {
+  it('exclude a click if no other link was clicked within seconds', () => {
     const clicks = fc.array(
       fc.record({
         linkId: fc.constantFrom('one', 'two', 'three'),

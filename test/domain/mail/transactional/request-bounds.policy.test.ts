@@ -4,7 +4,7 @@ import { withheldUntil } from '../../../../domain/mail/transactional/request-bou
 
 const minute = 60_000;
 const at = (minutes: number) => new Date(Date.UTC(2026, 2, 1, 12) + minutes * minute);
-/** @param mails the minutes at which mails were requested, the oldest first */
+/** The mails are minutes, the oldest first. */
 const until = (mails: readonly number[], now: number) => withheldUntil(mails.map(at).toReversed(), at(now))?.getTime();
 
 describe('the hourly limit of mails (DEC-141)', () => {

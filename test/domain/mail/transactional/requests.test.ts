@@ -18,7 +18,7 @@ const minute = 60_000;
 
 describe('mail requests', () => {
   const start = new Date('2026-03-01T12:00:00Z');
-  /** Requests a mail for a password reset at this number of minutes after the start. */
+  /** `minutes` counts from the start. */
   const ask = async (who: { id: string; email: string }, clubId: string, minutes: number) => {
     const { db, vault } = await testDeps();
     const about = { clubId, recipient: { studentId: who.id }, email: who.email };
@@ -32,7 +32,6 @@ describe('mail requests', () => {
     );
   };
 
-  /** All requested mails with any status. */
   const mailRows = async (studentId: string) =>
     (await testDatabase()).manager.countBy(TransactionalMail, { studentId });
 
@@ -50,7 +49,7 @@ describe('mail requests', () => {
     ]);
   });
 
-  it('are urgent if a person waits, normal for invitations, and bulk if the request says so', async () => {
+  it('are urgent, normal or bulk, depending on the template and the request', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const priorityOf = async (template: MailTemplate, priority?: Priority) => {
@@ -81,7 +80,7 @@ describe('mail requests', () => {
       await ask(student, club.id, minutes);
       if ((await mailsTo(student.id)).length > before) sentAfter.push(minutes);
     }
-    // At minute 62 the last hour contains five mails. At minute 63 it contains four mails.
+    // At minute 62 the last hour contains five mails, and at minute 63 four mails.
     expect(sentAfter).to.deep.equal([0, 1, 2, 3, 4, 14, 24, 59, 63, 64]);
   });
 
@@ -133,7 +132,7 @@ describe('mail requests', () => {
     expect(await mailsTo(student.id)).to.have.length(5);
   });
 
-  it('count a mail in the hour after the mail was handed over to the mail server', async () => {
+  it('count a mail in the hour after its hand-over to the mail server', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const student = await buildStudent(club.id);
@@ -146,7 +145,7 @@ describe('mail requests', () => {
     expect(await mailRows(student.id)).to.equal(6);
   });
 
-  it('send a mail to a new account, despite many requests before the account existed', async () => {
+  it('send a mail to a new account, despite many earlier requests', async () => {
     const { db, vault } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const email = `${newId()}@example.com`;
@@ -181,7 +180,7 @@ describe('mail requests', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('are delayed, but not refused, if the invitations of a club exceed the limit', async () => {
+  it('are delayed, but not refused, if a club’s invitations exceed the limit', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const student = await buildStudent(club.id);
@@ -209,7 +208,7 @@ describe('mail requests', () => {
     expect(dueTimes).to.deep.equal([{ at: new Date(start.getTime() + 24 * minute) }, { at }]);
   });
 
-  it('write only a canceled mail, without a token or a wake, for an unknown address', async () => {
+  it('write only a canceled mail for an unknown address', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const before = await rowCounts();

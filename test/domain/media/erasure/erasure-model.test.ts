@@ -1,4 +1,4 @@
-/** Compares the bucket and the record of an upload with a model of the rules, after any sequence of actions. */
+/** Compares an upload and its files with a model after random actions. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { purgeStudentFromMedia, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
@@ -12,7 +12,7 @@ import { testObjectStore } from '../../../toolkit/stack/storage.ts';
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** The library file is removed by itself. The image is removed together with its student. */
+/** The library file is removed by itself, the image together with its student. */
 const files = {
   library: { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') },
   image: { fileName: 'knot.png', mime: 'image/png', bytes: png(4, 4) },
@@ -48,7 +48,6 @@ async function complete({ club, student, isImage, mediaId, now }: World, failing
   await completed(owner, mediaId, { deps: await mediaDeps(() => failing), at: new Date(now) });
 }
 
-/** The actions on an upload, in any order. */
 const steps: Record<string, (world: World) => Promise<void>> = {
   'put good': (world) => arrive(world, world.good),
   'put bad': (world) =>
@@ -81,7 +80,7 @@ const steps: Record<string, (world: World) => Promise<void>> = {
 };
 
 describe('erasure of uploads, compared with a model', () => {
-  it('keeps ready files unchanged, but keeps an image only if a question shows the image', async function () {
+  it('keeps ready files, but an image only if a question shows it', async function () {
     this.timeout(240_000);
     const happening = fc.tuple(
       fc.constantFrom('library' as const, 'image' as const),
@@ -91,7 +90,7 @@ describe('erasure of uploads, compared with a model', () => {
       fc.asyncProperty(happening, async ([purpose, further]) => {
         const world = await buildWorld(purpose);
         const { club, mediaId, model, good } = world;
-        // Time changes only ready files. So the test makes the file ready first, instead of at a random step.
+        // Time changes only ready files, so the test makes the file ready first.
         for (const step of further.includes('days') ? ['put good', 'complete', ...further] : further) {
           await steps[step]?.(world);
           expect(await filesOf(club), step).to.have.length(model.stored ? 1 : 0);

@@ -1,4 +1,4 @@
-/** Tests that images that students show to agents are erased with their student, or after a week without a question. */
+/** Tests the erasure of images that students show to agents. */
 import { expect } from 'chai';
 import { newId } from '../../../../platform/core/ids.ts';
 import { eraseDue, purgeStudentFromMedia } from '../../../../domain/media/erasure/erasure.ts';
@@ -38,7 +38,7 @@ describe('erasure of images for agents', () => {
     const remove = (of: TestStudent) =>
       call('DELETE', `/v1/clubs/${club.id}/students/${of.id}`, { token: club.owner.token });
 
-    it('deletes the names in rows and the files in the bucket, but no files of other students', async () => {
+    it('deletes rows and files, but no files of other students', async () => {
       const named = { ...image, fileName: `Rosalind ${newId()}.png` };
       const ready = await uploadFile({ club, student }, named);
       const underWay = await uploadBytes({ club, student }, named);
@@ -56,7 +56,7 @@ describe('erasure of images for agents', () => {
       expect((await fetch(ready.download_url ?? '')).status).to.equal(404);
     });
 
-    it('makes a simultaneous completion fail with not_found, and erases the file', async () => {
+    it('makes a simultaneous completion fail with not_found', async () => {
       const { media } = await uploadBytes({ club, student }, image);
       const { db } = await testDeps();
       const deps = await whileLookedAt(() => db.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date())));
@@ -78,7 +78,7 @@ describe('erasure of images for agents', () => {
   });
 
   describe('because of their age', () => {
-    /** An uploaded and completed image. @returns the image, and the time when it became ready */
+    /** Also returns the time when the image became ready. */
     async function readyImage() {
       const { media } = await uploadBytes({ club, student }, image);
       const at = new Date();
@@ -86,7 +86,7 @@ describe('erasure of images for agents', () => {
       return { id: media.id, readyAt: at.getTime() };
     }
 
-    it('erases the image a week after it became ready, and no later question can use the image', async () => {
+    it('erases the image a week after it became ready', async () => {
       const { id, readyAt } = await readyImage();
       await eraseAll(new Date(readyAt + week - 1));
       expect(await leftOf(club, id)).to.deep.equal(['ready key due', [id]]);
@@ -108,7 +108,7 @@ describe('erasure of images for agents', () => {
       expect(await filesOf(club)).to.deep.equal([shown.id]);
     });
 
-    it('keeps an image that a question begins to show after the round selected the image for erasure', async () => {
+    it('keeps an image that a question uses during the round', async () => {
       const [first, second] = [await readyImage(), await readyImage()];
       const outcomes: string[] = [];
       const meanwhile = await beforeErasing(first.id, async () => {
@@ -119,7 +119,7 @@ describe('erasure of images for agents', () => {
       expect([await mediaState(first.id), await mediaState(second.id)]).to.deep.equal(['ready removed', 'ready key']);
     });
 
-    it('is deferred while the store fails, and no question can use the image', async () => {
+    it('is deferred while the store fails', async () => {
       const { id } = await readyImage();
       const late = later(week + minute);
       await eraseDue(await withoutErasing(club.id), late);

@@ -1,4 +1,4 @@
-/** Tests that files that never arrive, fail or are removed are erased from the bucket, despite other failures. */
+/** Tests the erasure of files that never arrive, fail or are removed. */
 import { expect } from 'chai';
 import { Database } from '../../../../platform/infra/postgres/database.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
@@ -29,7 +29,7 @@ describe('erasure of files', () => {
     club = await buildClub();
   });
 
-  describe('the erasure of an upload that was never completed', () => {
+  describe('of an upload that was never completed', () => {
     it('fails the upload with upload_expired 75 minutes after the reservation', async () => {
       const { media } = await uploadBytes({ club }, notes);
       await eraseAll(later(74 * minute));
@@ -40,7 +40,7 @@ describe('erasure of files', () => {
       expect(body.data).to.include({ status: 'failed', error: 'upload_expired' });
     });
 
-    it('is repeated at growing intervals until no upload can arrive any more', async () => {
+    it('is repeated at growing intervals while an upload can still arrive', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await eraseAll(afterTheEnd(upload, hour));
       for (const hours of [2, 4, 8, 16, 24]) {
@@ -53,15 +53,15 @@ describe('erasure of files', () => {
       expect(await mediaState(media.id)).to.equal('failed upload_expired');
     });
 
-    it('keeps a file that was completed in time', async () => {
+    it('skips a file that was completed in time', async () => {
       const ready = await uploadFile({ club }, notes);
       await eraseAll(later(48 * hour));
       expect(await leftOf(club, ready.id)).to.deep.equal(['ready key', [ready.id]]);
     });
   });
 
-  describe('the erasure after a reservation was deleted (MED-29)', () => {
-    it('erases a later upload five minutes after the address of the upload expires', async () => {
+  describe('after a reservation was deleted (MED-29)', () => {
+    it('erases a later upload five minutes after its address expires', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await removeMedia(await mediaDeps(), club.id, media.id, new Date());
       expect(await put(upload, notes.bytes)).to.equal(200);
@@ -81,7 +81,7 @@ describe('erasure of files', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('erases an upload with a renewed address after this address has expired', async () => {
+    it('erases an upload with a renewed address after it has expired', async () => {
       const { media, upload } = await reserve({ club }, notes);
       const [owner, renewedAt] = [{ clubId: club.id }, later(10 * minute)];
       const renewed = await renewUpload(await mediaDeps(), owner, media.id, renewedAt);
@@ -152,11 +152,11 @@ describe('erasure of files', () => {
   });
 
   describe('at the same time as a completion', () => {
-    /** Completes the file on a store that runs a callback after it has returned the file's size. */
+    /** The callback runs after the store has returned the file's size. */
     const completedWhile = async (mediaId: string, meanwhile: () => Promise<unknown>) =>
       completed({ clubId: club.id }, mediaId, { deps: await whileLookedAt(meanwhile) });
 
-    it('wins if the deadline has passed, so that the upload counts as expired', async () => {
+    it('wins if the deadline has passed', async () => {
       const { media } = await uploadBytes({ club }, notes);
       const outcome = await completedWhile(media.id, () => eraseAll(later(75 * minute)));
       expect(outcome).to.equal('failed upload_expired');
@@ -164,7 +164,7 @@ describe('erasure of files', () => {
       expect(await completed({ clubId: club.id }, media.id)).to.equal('failed upload_expired');
     });
 
-    it('also erases a file that was uploaded with the key of an expired file', async () => {
+    it('also erases a file that was uploaded after its expiry', async () => {
       const { media, upload } = await uploadBytes({ club }, notes);
       const outcome = await completedWhile(media.id, async () => {
         await eraseAll(later(75 * minute));
@@ -175,7 +175,7 @@ describe('erasure of files', () => {
       expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired', []]);
     });
 
-    it('keeps a file that became ready after the round selected the file for erasure', async () => {
+    it('keeps a file that became ready after the round selected it', async () => {
       const first = await reserve({ club }, notes);
       const { media } = await uploadBytes({ club }, notes);
       const completing_ = await beforeErasing(first.media.id, () => completed({ clubId: club.id }, media.id));

@@ -1,4 +1,4 @@
-/** Tests that the images of deleted conversations are found by an index, because the student is locked during the search. */
+/** Tests that an index finds the images of deleted conversations. */
 import { expect } from 'chai';
 import type { EntityManager } from 'typeorm';
 import { Queries, Transaction } from '../../../../platform/infra/postgres/database.ts';
@@ -8,7 +8,7 @@ import { buildOpenAgent } from '../../../toolkit/builders/agents.ts';
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 
-/** A conversation of a new student, in a new club, with this many questions that each show a separate image. */
+/** Each question shows another image. */
 async function buildShowing(db: Queries, images: number): Promise<Id> {
   const { id: clubId } = await buildClub();
   const { id: studentId } = await buildStudent(clubId);
@@ -34,7 +34,7 @@ async function buildShowing(db: Queries, images: number): Promise<Id> {
   return conversationId;
 }
 
-/** @returns the plans of the statements that `work` executes */
+/** The plans of the statements that `work` executes. */
 async function plansOf(db: Queries, work: (planned: Transaction) => Promise<void>): Promise<string[]> {
   const plans: string[] = [];
   const query = async (statement: string, parameters: unknown[]) => {

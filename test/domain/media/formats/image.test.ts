@@ -17,7 +17,7 @@ const types = Object.keys(pictures) as ImageType[];
 const side = fc.integer({ min: 1, max: 16_000 });
 
 describe('a complete image', () => {
-  it('has the width and height with which the test made it', () => {
+  it('has its real width and height', () => {
     fc.assert(
       fc.property(fc.constantFrom(...types), side, side, (type, width, height) => {
         expect(measureImage(type, pictures[type](width, height))).to.deep.equal({ width, height, isAnimated: false });
@@ -33,7 +33,7 @@ describe('a complete image', () => {
     expect(measureImage('image/webp', webp(2, 2, true))?.isAnimated).to.equal(true);
   });
 
-  it('may be followed by other bytes, which some cameras append', () => {
+  it('may be followed by other bytes', () => {
     for (const type of types) {
       const bytes = Buffer.concat([pictures[type](4, 5), Buffer.from('ftypmp42 and a film')]);
       expect(measureImage(type, bytes), type).to.deep.equal({ width: 4, height: 5, isAnimated: false });
@@ -62,18 +62,18 @@ describe('a rotated photo', () => {
   const exifs: Readonly<Record<string, [string, boolean]>> = {
     'big-endian, with the mark': ['457869660000 4d4d002a00000008 0001 0112000300000001 00060000', true],
     'little-endian, without the mark': ['49492a0008000000 0100 1201030001000000 08000000', true],
-    'behind another entry': [`4d4d002a00000008 0002 0100000300000001 00060000 ${entry} 00050000`, true],
+    'after another entry': [`4d4d002a00000008 0002 0100000300000001 00060000 ${entry} 00050000`, true],
     'upside down': [`4d4d002a00000008 0001 ${entry} 00030000`, false],
-    'an unknown orientation': [`4d4d002a00000008 0001 ${entry} 00090000`, false],
+    'with an unknown orientation': [`4d4d002a00000008 0001 ${entry} 00090000`, false],
     'of another type': ['4d4d002a00000008 0001 0112000400000001 00000006', false],
     'without an orientation': ['4d4d002a00000008 0001 0100000300000001 00060000', false],
     'that ends too early': [`4d4d002a00000008 0001 ${entry}`, false],
     'with an offset beyond its end': [`4d4d002affffffff 0001 ${entry} 00060000`, false],
     'of no order': [`5858002a00000008 0001 ${entry} 00060000`, false],
-    'of nothing': ['', false],
+    'without data': ['', false],
   };
   for (const [title, [hex, is]] of Object.entries(exifs))
-    it(`reads Exif ${title}`, () => {
+    it(`${is ? 'is turned' : 'is not turned'} by Exif ${title}`, () => {
       expect(isRotated(Buffer.from(hex.replaceAll(' ', ''), 'hex'))).to.equal(is);
     });
 });
@@ -134,7 +134,7 @@ describe('an image with wrong data', () => {
     expect(imageTypeOf(Buffer.from('RIFF\0\0\0\0WAVE', 'latin1'))).to.equal(undefined);
   });
 
-  it('is none of the simple WebP images that encoders write, lossy or lossless', () => {
+  it('is not a simple WebP image, lossy or lossless', () => {
     const simple = (name: string, data: string) => {
       const bytes = Buffer.from(`RIFF____WEBP${name}____${'\0'.repeat(data.length / 2)}`, 'latin1');
       bytes.writeUInt32LE(bytes.length - 8, 4);
@@ -174,7 +174,7 @@ describe('an incomplete image', () => {
     expect(measureImage('image/jpeg', Buffer.from('ffd8ffd9', 'hex'))).to.equal(undefined);
   });
 
-  it('never causes an exception, for any bytes', () => {
+  it('never causes an exception', () => {
     const marks = types.map((type) => pictures[type](9, 9).subarray(0, 20));
     fc.assert(
       fc.property(

@@ -4,10 +4,7 @@ import { identifyContent } from '../../../../domain/media/formats/file-content.t
 import { beginsAsSvg } from '../../../../domain/media/formats/svg-root.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
-/**
- * A regular expression with the same result as the detection. A comment ends at the first `-->`. The time of this expression is not linear,
- * so the expression is only for small inputs.
- */
+/** Has the result of the detection, but needs too much time for large inputs. */
 const asPattern =
   /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*(?:<!DOCTYPE[^>[]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*<svg[\s>]/;
 
@@ -74,7 +71,7 @@ describe('the detection of a file’s type', () => {
     '\u0089PNG\r\n\u001a\n', '\u00ff\u00d8\u00ff', '\u00ff', 'RIFF', 'RIFF\u0000\u0000\u0000\u0000WEBP', '\u0000\u0000\u0000\u0008ftypavif', '\u0000', ' ', '\u00c3',
   ]; // prettier-ignore
 
-  it('needs a time that grows linearly with the bytes, for any repeated content', async () => {
+  it('needs a time that grows linearly with the bytes', async () => {
     for (const announced of types)
       for (const mark of marks) {
         const inputOf = (size: number) => Buffer.from(manyTimes(mark, { end: 'x' })(size), 'latin1');
@@ -89,7 +86,7 @@ describe('the detection of a file’s type', () => {
           return { bytes: reads.reduce((sum, length) => sum + length, 0), reads: reads.length };
         };
         const [small, large] = [await workOf(100_000), await workOf(1_600_000)];
-        // Besides the pieces at the two ends, an image is read twice, and an archive with at most 64 reads.
+        // Besides its two ends, an image is read twice, and an archive at most 64 times.
         expect(large.bytes, `${announced} ${mark}`).to.be.at.most(
           Math.max(2 * 1_600_000 + 3 * 65_536, 20 * small.bytes),
         );
@@ -97,7 +94,7 @@ describe('the detection of a file’s type', () => {
       }
   }).timeout(60_000);
 
-  it('is fast for 45 empty comments, which make a backtracking pattern slow', async () => {
+  it('is fast for 45 empty comments', async () => {
     const bytes = Buffer.from(`${'<!---->'.repeat(45)}x`);
     const finding = await identifyContent(async (offset, length) => bytes.subarray(offset, offset + length), {
       sizeBytes: bytes.length,

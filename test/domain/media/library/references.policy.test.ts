@@ -6,7 +6,7 @@ import { externalIdOf } from '../../../../domain/media/library/references.policy
 const id = 'dQw4w9WgXc-';
 
 describe('references to content elsewhere (MED-3, MED-9)', () => {
-  it('accept ids and pasted addresses of the first video site, and contain only the id', () => {
+  it('accept ids and pasted addresses of the first video site', () => {
     const pasted = [
       id,
       ` ${id} `,
@@ -23,7 +23,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     for (const text of pasted) expect(externalIdOf('videosite1', text), text).to.equal(id);
   });
 
-  it('accept ids and addresses of the second video site, including the key of an unlisted video', () => {
+  it('accept ids and addresses of the second video site, even of an unlisted video', () => {
     const pasted: [string, string][] = [
       ['76979871', '76979871'],
       ['https://vimeo.com/76979871', '76979871'],
@@ -36,7 +36,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     for (const [text, storedId] of pasted) expect(externalIdOf('videosite2', text), text).to.equal(storedId);
   });
 
-  it('accept ids and addresses of the protected player, and addresses of other content', () => {
+  it('accept ids and addresses of the protected player', () => {
     expect(externalIdOf('protectedvideo', 'a1b2-c3_d4')).to.equal('a1b2-c3_d4');
     const address = 'https://player.example.com.br/embed/?v=1';
     expect(externalIdOf('protectedvideo', address)).to.equal(address);
@@ -46,7 +46,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     expect(externalIdOf('external', 'https://nós.example.org/')).to.equal('https://xn--ns-5ja.example.org/');
   });
 
-  it('refuse, for a video site, addresses of other hosts and pages without a video', () => {
+  it('refuse addresses of other hosts and pages without a video', () => {
     const hostile = [
       `https://www.youtube.com.evil.example/watch?v=${id}`,
       `https://evil.example/watch?v=${id}`,
@@ -105,7 +105,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
         expect(externalIdOf(provider, text), text).to.equal(undefined);
   });
 
-  it('accept host names that start or end with digits, which are not IP addresses', () => {
+  it('accept host names that start or end with digits', () => {
     for (const address of ['https://3d.knots.org/', 'https://knots.xn--45q1/', 'https://1.2.knots.x1/'])
       expect(externalIdOf('external', address), address).to.equal(address);
   });
@@ -121,7 +121,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     expect(externalIdOf('videosite1', video.padEnd(2_048, 'a'))).to.equal(id);
   });
 
-  it('contain only ids and https addresses, and do not change if a stored value is entered again', () => {
+  it('do not change if a stored value is entered again', () => {
     const part = fc.constantFrom(
       'https://',
       'youtu.be/',

@@ -1,4 +1,4 @@
-/** Tests older files that newer rules examine again (MED-30), and videos in submissions of students (MED-24). */
+/** Tests older files under newer rules (MED-30), and videos in submissions (MED-24). */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -26,7 +26,7 @@ import { testDatabase } from '../../../toolkit/stack/database.ts';
 
 const hour = 3_600_000;
 
-describe('files that newer rules examine again (MED-30)', function () {
+describe('older files under newer rules (MED-30)', function () {
   this.timeout(30_000);
   let club: TestClub;
   let student: TestStudent;
@@ -41,7 +41,7 @@ describe('files that newer rules examine again (MED-30)', function () {
   const fetched = async (url: string | undefined) => Buffer.from(await (await fetch(url ?? '')).arrayBuffer());
   const rowOf = async (id: Id, columns: string) =>
     (await (await testDatabase()).query(`SELECT ${columns} FROM media WHERE id = $1`, [id]))[0];
-  /** Wakes older files, and processes this file. @returns the number of woken files */
+  /** Returns the number of woken files. */
   async function catchUp(id: Id, deps: Partial<ProcessingDeps> = {}, at = new Date()): Promise<number> {
     const woken = await processOldFiles((await processingDeps()).db, at);
     if (woken > 0) await processedFile(id, { deps, at });
@@ -70,7 +70,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await catchUp(id)).to.equal(0);
     });
 
-    it('gets its rotated size later, and only once, if an old release processed it', async () => {
+    it('gets its rotated size once if an old release processed it', async () => {
       const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
       await alter('media', id, { examined: 0, width: 400, height: 200 });
       const before = await keysOf(club);
@@ -140,7 +140,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(body.data).to.include({ kind: 'video', status: 'ready' }).and.to.not.have.property('mp4');
     });
 
-    it('shows its MP4 as `pending` if ffmpeg is missing, or if newer rules must still examine the video', async () => {
+    it('shows its MP4 as `pending` if ffmpeg is missing', async () => {
       const bytes = await realVideo('320x240', { format: 'mov' });
       const { media } = await uploadBytes({ club }, { fileName: 'k.mov', mime: 'video/quicktime', bytes });
       await sayingArrived({ club }, media.id);
@@ -161,7 +161,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await read(broken)).to.include({ mp4: 'impossible' });
     });
 
-    it('keeps its old MP4, and keeps a replaced HDR MP4 until the addresses of that MP4 expire', async () => {
+    it('keeps a replaced HDR MP4 until its addresses expire', async () => {
       const plain = await libraryFile('p.mov', 'video/quicktime', await realVideo('320x240', { format: 'mov' }));
       const coding = { says: { primaries: 'bt2020', transfer: 'arib-std-b67' }, matrix: 'bt2020nc' } as const;
       const copyOptions = ['-c', 'copy', '-movflags', 'write_colr', '-tag:v', 'hvc1'];
@@ -197,7 +197,7 @@ describe('files that newer rules examine again (MED-30)', function () {
     }
     const hevc = () => videoOf([0.7, 0.2, 0.1], { says: { primaries: 'bt709', transfer: 'bt709' }, matrix: 'bt709' });
 
-    it('is played as an MP4 and downloaded unchanged, by the student and the reviewer', async () => {
+    it('is played as an MP4 and downloaded unchanged', async () => {
       const bytes = await hevc();
       const id = await handedVideo(bytes);
       expect(await processOnce(await processingDeps(), id)).to.include({ done: false, for: 'turn' });
@@ -228,7 +228,7 @@ describe('files that newer rules examine again (MED-30)', function () {
         .and.to.deep.equal([`video ${bytes.length} 1 0`]);
     });
 
-    it('is erased with its MP4 if the student deletes it, never sends it or is removed', async () => {
+    it('is erased with its MP4', async () => {
       const bytes = await hevc();
       const dropped = await handedVideo(bytes);
       await processedFile(dropped);
@@ -295,7 +295,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await keysOf(club)).to.deep.equal([]);
     });
 
-    it('gets its MP4 later if a worker of an older release processed it last', async () => {
+    it('gets its MP4 later if a worker of an old release processed it', async () => {
       const id = await handedVideo(await hevc());
       await processOnce(await processingDeps(), id);
       // The state after an older worker processed it.

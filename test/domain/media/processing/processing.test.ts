@@ -1,4 +1,4 @@
-/** Tests that a worker processes each completed upload once, with any caller and after any crash (MED-16). */
+/** Tests that a worker processes each completed upload once (MED-16). */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
@@ -60,7 +60,6 @@ describe('an upload that has arrived (MED-16)', () => {
 
   const uploader = () => ({ club, student });
   const upload = async (file: TestFile = image) => (await uploadBytes(uploader(), file)).media.id;
-  /** An uploaded file whose arrival was announced. */
   async function arrived(file?: TestFile): Promise<string> {
     const id = await upload(file);
     expect((await sayingArrived(uploader(), id)).body.data.status).to.equal('processing');
@@ -80,10 +79,9 @@ describe('an upload that has arrived (MED-16)', () => {
     );
   const wakesOf = async (id: string) =>
     (await testDatabase()).query<object[]>(`SELECT workflow_id, raised FROM wakes WHERE subject_id = $1`, [id]);
-  /** The object keys of an image's renditions, if the claim with this fence made the renditions. */
+  /** The claim with this fence makes these renditions. */
   const picturesBy = (id: string, fence: number) =>
     ['mail', 'preview', 'thumbnail'].map((role) => `${id}.${fence}-${role}-1`);
-  /** A step whose process dies after it has claimed the file. */
   async function dieOnce(id: string): Promise<void> {
     const dead = Promise.withResolvers<never>();
     const claimed = Promise.withResolvers<void>();
@@ -96,8 +94,8 @@ describe('an upload that has arrived (MED-16)', () => {
     await endLease(id);
   }
 
-  describe('the call `complete`', () => {
-    it('moves the file once for fifty simultaneous calls, with one wake', async () => {
+  describe('on `complete`', () => {
+    it('moves the file once for fifty simultaneous calls', async () => {
       const id = await upload();
       const deps = { ...(await mediaDeps()), watchMs: 0 };
       let charges = 0;
@@ -114,7 +112,7 @@ describe('an upload that has arrived (MED-16)', () => {
       });
     });
 
-    it('reads no byte of the file, and only requests the size from the store', async () => {
+    it('requests only the size from the store', async () => {
       const id = await upload();
       const unread = () => Promise.reject(new Error('The file was read'));
       const deps = await mediaDeps(() => ({ read: unread, stream: unread }));
@@ -131,7 +129,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect((await answer).status).to.equal('ready');
     });
 
-    it('fails a file that is too large for its type immediately, and erases it', async () => {
+    it('fails and is erased if it is too large for its type', async () => {
       const id = await upload();
       const deps = await mediaDeps(() => ({ size: async () => maxBytes('agent_image', 'image/png') + 1 }));
       expect(await completed(owner, id, { deps })).to.equal('failed too_large');
@@ -139,8 +137,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await wakesOf(id)).to.deep.equal([]);
     });
 
-    describe('the charge to the club', () => {
-      /** Completes the image. @returns the result, and the number of charges */
+    describe('with a charge to the club', () => {
       async function charged(id: string, charge: () => Promise<void> = async () => {}, deps?: MediaDeps) {
         let charges = 0;
         const completing = completeMedia(
@@ -160,7 +157,7 @@ describe('an upload that has arrived (MED-16)', () => {
         return `${outcome}, charged ${charges}`;
       }
 
-      it('is made only once, by the call that changes the upload', async () => {
+      it('charges only once, in the call that changes the upload', async () => {
         const id = await upload();
         const calls = await Promise.all(Array.from({ length: 5 }, () => charged(id)));
         expect(calls.filter((call) => call.endsWith('1'))).to.deep.equal(['processing, charged 1']);
@@ -168,13 +165,13 @@ describe('an upload that has arrived (MED-16)', () => {
         expect(await charged(id)).to.equal('ready, charged 0');
       });
 
-      it('is not made for an unknown image, or for an image that has not arrived', async () => {
+      it('does not charge for an unknown or missing image', async () => {
         expect(await charged(newId())).to.equal('not_found, charged 0');
         const { media } = await reserve(uploader(), image);
         expect(await charged(media.id)).to.equal('upload_missing, charged 0');
       });
 
-      it('leaves the upload unchanged if the club has used up its limit', async () => {
+      it('stays unchanged if the club has used up its limit', async () => {
         const id = await upload();
         const spent = () => Promise.reject(new DomainError('rate_limited', 'Later.', { retryAfterSeconds: 60 }));
         expect(await charged(id, spent)).to.equal('rate_limited, charged 1');
@@ -184,7 +181,7 @@ describe('an upload that has arrived (MED-16)', () => {
     });
   });
 
-  describe('its processing', () => {
+  describe('during processing', () => {
     it('records the SHA-256 and the CRC-32 of the whole content', async () => {
       const bytes = Buffer.from(`# Knots\n${'bends and hitches\n'.repeat(20_000)}`);
       const { media } = await uploadBytes({ club }, { fileName: 'notes.md', mime: 'text/markdown', bytes });
@@ -197,7 +194,7 @@ describe('an upload that has arrived (MED-16)', () => {
       });
     });
 
-    it('fails and erases hostile files because of their content, whatever type was announced', async () => {
+    it('fails and is erased if its content is hostile', async () => {
       const hostile: Record<string, Buffer> = {
         'an archive of many entries': archiveOfManyEntries(),
         'a JPEG of many segments': jpegOfManySegments(),
@@ -214,7 +211,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('is not claimed before the lease of a dead worker expires, and counts this death as a fault', async () => {
+    it('is not claimed before the lease of a dead worker expires', async () => {
       const id = await arrived();
       await dieOnce(id);
       await (
@@ -231,7 +228,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await claimOf(id)).to.deep.equal({ fence: 4, faults: 0, leased: false });
     });
 
-    it('fails the file if seven workers died, and does not try an eighth time', async () => {
+    it('fails after seven workers have died', async () => {
       const id = await arrived();
       for (let died = 0; died < 7; died++) await dieOnce(id);
       const unread = () => Promise.reject(new Error('The file was read'));
@@ -241,7 +238,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('is retried after growing waits if the work itself fails, seven times in total', async () => {
+    it('is tried seven times, with growing waits, if the work fails', async () => {
       const id = await arrived();
       const faults: string[] = [];
       const failing = await processingDeps({
@@ -262,7 +259,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect([faults.length, await mediaState(id)]).to.deep.equal([7, 'failed inspection_failed key due']);
     });
 
-    it('counts no fault while the store fails, and repeats the failed step without a limit', async () => {
+    it('counts no fault while the store fails', async () => {
       const id = await arrived();
       const away = () => Promise.reject(new Error('The store is away.'));
       const stores = [{ read: away }, { stream: away }];
@@ -275,7 +272,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
     });
 
-    it('fails a file after seven tries if its size in the store has changed since its arrival', async () => {
+    it('fails after seven tries if its size in the store has changed', async () => {
       const files = {
         size: async () => image.bytes.length - 1,
         stream: async () => toStream(image.bytes.subarray(1)),
@@ -294,7 +291,7 @@ describe('an upload that has arrived (MED-16)', () => {
       }
     });
 
-    it('releases the file when its worker stops, so that another worker claims it immediately', async () => {
+    it('is released when its worker stops', async () => {
       const id = await arrived();
       const stop = new AbortController();
       const deps = await processingDeps({
@@ -348,7 +345,7 @@ describe('an upload that has arrived (MED-16)', () => {
       ]);
     });
 
-    it('keeps the renditions of a later claim, and erases the renditions of an earlier claim', async () => {
+    it('keeps only the renditions of the later of two claims', async () => {
       const { id } = (await uploadBytes({ club }, image)).media;
       await sayingArrived({ club }, id);
       await dieOnce(id);
@@ -377,7 +374,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await mediaState(id)).to.equal('processing key');
     });
 
-    it('ends if the file is removed during the processing, and the file is then erased', async () => {
+    it('is erased if it is removed during the processing', async () => {
       const id = await arrived();
       await (
         await testDatabase()
@@ -407,7 +404,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return { type, format, width, height, exif, orientation };
     };
 
-    it('gets an upright preview and thumbnail without metadata, and an unchanged original (MED-22)', async () => {
+    it('gets an upright preview and thumbnail without metadata (MED-22)', async () => {
       const file = await photo();
       const ready = await uploadFile({ club }, file);
       expect(ready).to.include({ status: 'ready', width: 1_000, height: 2_000 });
@@ -431,7 +428,7 @@ describe('an upload that has arrived (MED-16)', () => {
       }
     });
 
-    it('gets its e-mail picture later if an old release processed it, and keeps its other pictures (DEC-157)', async () => {
+    it('gets its e-mail picture later if an old release processed it (DEC-157)', async () => {
       const ready = await uploadFile({ club }, await photo());
       const source = await testDatabase();
       await source.query(`DELETE FROM media_renditions WHERE media_id = $1 AND role = 'mail'`, [ready.id]);
@@ -462,7 +459,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await problem()).to.deep.equal({ mail_picture: 'image_unreadable' });
     });
 
-    it('keeps one set of renditions if a worker has died before it recorded its renditions', async () => {
+    it('keeps one set of renditions if a worker died before the record', async () => {
       const { media } = await uploadBytes({ club }, await photo());
       await sayingArrived({ club }, media.id);
       const dead = Promise.withResolvers<never>();
@@ -531,7 +528,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return [response.headers.get('content-disposition')?.split(';')[1], format, width, height];
     };
 
-    it('gets a private or public thumbnail of its first page, and the file itself as preview (MED-22)', async () => {
+    it('gets a thumbnail of its first page, and the file itself as preview (MED-22)', async () => {
       const file = await book();
       const ready = await uploadFile({ club }, file);
       expect(ready).to.include({ status: 'ready', type: 'pdf' }).and.not.have.any.keys('width', 'height');
@@ -549,7 +546,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect((await bytesAt(await find('preview'))).equals(file.bytes)).to.equal(true);
     });
 
-    it('is ready without a picture if the page cannot be drawn or the file is larger than 100 MB', async () => {
+    it('is ready without a picture if the page cannot be drawn', async () => {
       const ready = await uploadFile({ club }, { ...(await book()), bytes: Buffer.from('%PDF-1.7\n%%EOF') });
       expect(ready.status).to.equal('ready');
       expect(ready).to.not.have.property('thumbnail_url');
@@ -573,7 +570,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.length(2);
     });
 
-    it('gets its picture later, and only once, if an old release processed it', async () => {
+    it('gets its picture once if an old release processed it', async () => {
       const { id } = await uploadFile({ club }, await book());
       const source = await testDatabase();
       await source.query(`DELETE FROM media_renditions WHERE media_id = $1`, [id]);
@@ -597,7 +594,7 @@ describe('an upload that has arrived (MED-16)', () => {
     const stored = async (key: string) =>
       (await testObjectStore()).read(`media/${club.id}/${key}`, 0, 10_000_000).catch(() => undefined);
 
-    it('is kept only as an upright picture without metadata, and its original becomes empty (MED-22)', async () => {
+    it('is kept only as an upright picture without metadata (MED-22)', async () => {
       const bytes = await photo();
       const { media, upload: address } = await uploadBytes(uploader(), {
         fileName: 'my knot.jpeg',
@@ -650,7 +647,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.deep.equal([]);
     });
 
-    it('is erased completely, and its original is emptied again after a failure of the store', async () => {
+    it('is erased completely, even if the store failed first', async () => {
       const id = await arrived();
       const away = { empty: () => Promise.reject(new Error('The store is away.')) };
       await processOnce(await processingDeps(), id);
@@ -675,14 +672,13 @@ describe('an upload that has arrived (MED-16)', () => {
         .toBuffer();
     const later = (ms: number) => ({ at: new Date(Date.now() + ms) });
     const sizeOf = async (key: string) => (await testObjectStore()).size(`media/${club.id}/${key}`);
-    /** An older image with known checksums. */
     async function oldImage(bytes: Buffer): Promise<string> {
       const { id } = await buildMedia(club.id, { bytes, mime: 'image/jpeg', studentId: student.id });
       await alter('media', id, { processed_at: new Date(), sha256: createHash('sha256').update(bytes).digest() });
       return id;
     }
 
-    it('is replaced by a picture only once, and its original becomes empty after the addresses expire', async () => {
+    it('is replaced by a picture, and its original is emptied later', async () => {
       const bytes = await photo();
       const id = await oldImage(bytes);
       const goesAt = new Date(Date.now() + 5 * 24 * hour);
@@ -742,7 +738,7 @@ describe('an upload that has arrived (MED-16)', () => {
     });
   });
 
-  it('is processed later and only once if an old release stored it, in rounds of at most fifty files', async () => {
+  it('is processed once if an old release stored it, fifty files in a round', async () => {
     const { db } = await processingDeps();
     const old = await Promise.all(
       Array.from({ length: 53 }, async (_, at) => (await buildMedia(club.id, { bytes: `knot ${at}` })).id),

@@ -1,7 +1,4 @@
-/**
- * Tests the colours of videos (MED-31). For any coding of the camera, the MP4 and the picture are BT.709 with 8 bits. Every screen shows
- * these colours correctly.
- */
+/** Tests the colours of the MP4 and the picture of a video (MED-31). */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -57,7 +54,6 @@ describe('colours of a video (MED-31)', function () {
   const close = (color: readonly number[], expected: readonly number[], within = 5) =>
     color.every((value, at) => Math.abs(value - (expected[at] ?? 0)) <= within);
 
-  /** Checks that the MP4 and the picture show the same colours. */
   async function expectColor(bytes: Buffer, expected: Rgb): Promise<void> {
     const { video, thumbnail } = await madeOf(bytes);
     expect(await describedVideo(video)).to.match(/^h264 .*yuv420p\(tv, bt709(?:, progressive)?\)/);
@@ -134,14 +130,14 @@ describe('colours of a video (MED-31)', function () {
     },
   };
   for (const [title, { coding, color, shows }] of Object.entries(cases))
-    it(title, async () => expectColor(await videoOf(color, coding), shows));
+    it(`are correct for ${title}`, async () => expectColor(await videoOf(color, coding), shows));
 
   it('are black in transparent areas', async () => {
     const half = ['-f', 'lavfi', '-i', 'color=c=white@0.5:s=320x180:r=5:d=1,format=argb', '-c:v', 'qtrle'];
     await expectColor(await ffmpegOutput(half, 'mov'), [128, 128, 128]);
   });
 
-  it('are kept in a rotated HDR video, whose rotation is applied and whose odd sides become even', async () => {
+  it('are kept in a rotated HDR video with odd sides', async () => {
     const lying = await videoOf([0.75, 0.75, 0.75], { says: hlg, matrix: 'bt2020nc', size: '640x360' });
     const turned = await ffmpegOutput(['-c', 'copy', '-metadata:s:v', 'rotate=90', '-tag:v', 'hvc1'], 'mov', lying);
     expect(await measured(turned)).to.include({ width: 360, height: 640 });

@@ -1,4 +1,4 @@
-/** Tests videos of the library. A video is ready as it was uploaded, and later has the renditions of ffmpeg (MED-24). */
+/** Tests videos of the library and their renditions (MED-24). */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -35,7 +35,7 @@ describe('a video of the library (MED-24)', () => {
   });
   afterEach(() => rm(workDirectory, { recursive: true }));
 
-  /** An uploaded and identified video, whose renditions do not exist yet. */
+  /** The video has no renditions yet. */
   async function readyVideo(bytes: Buffer): Promise<string> {
     const file = { fileName: 'Knots.v2.mov', mime: 'video/quicktime', bytes };
     const { media } = await uploadBytes({ club }, file);
@@ -57,7 +57,7 @@ describe('a video of the library (MED-24)', () => {
   const measured = (bytes: Buffer) =>
     playedFileOf(async (offset, length) => bytes.subarray(offset, offset + length), bytes.length);
 
-  it('is ready as uploaded, and later has a 720p MP4 without metadata, and a picture', async () => {
+  it('is ready as uploaded, and later has an MP4 and a picture', async () => {
     const id = await readyVideo(large);
     const before = await read(id);
     expect(before).to.include({ status: 'ready', width: 1_600, height: 900, duration_seconds: 2 });
@@ -92,7 +92,7 @@ describe('a video of the library (MED-24)', () => {
     expect(await measured(bytes)).to.include({ mime: 'video/mp4', width: 322, height: 240 });
   });
 
-  it('stays ready as uploaded if ffmpeg cannot decode it, and is not tried again', async () => {
+  it('stays as uploaded if ffmpeg cannot decode it', async () => {
     const broken = await video('mov');
     const id = await readyVideo(broken);
     expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
@@ -116,13 +116,13 @@ describe('a video of the library (MED-24)', () => {
     expect(await processOldFiles(deps.db, new Date(later.getTime() + 600 * minute))).to.equal(0);
   });
 
-  it('waits an hour if ffmpeg lacks an encoder, or breaks during the work', async () => {
+  it('waits an hour if ffmpeg lacks an encoder', async () => {
     const real = await locate(components.ffmpeg);
     const wrapper = path.join(workDirectory, 'ffmpeg');
     const removalMark = path.join(workDirectory, 'gone');
     const breaks = {
       lacking: `case "$*" in *-encoders) echo " V....D png"; exit;; esac; exec ${real} "$@"`,
-      // An update removes the libraries of ffmpeg after the picture is made.
+      // After the picture, an update removes the libraries of ffmpeg.
       updated: `[ -e ${removalMark} ] && exit 127; case "$*" in *original*) ${real} "$@"; touch ${removalMark}; exit;; esac; exec ${real} "$@"`,
     };
     for (const [name, script] of Object.entries(breaks)) {
@@ -139,7 +139,7 @@ describe('a video of the library (MED-24)', () => {
     }
   });
 
-  it('waits for disk space and for a permit, and does not count a wait as a fault', async () => {
+  it('waits for disk space and for a permit, without a fault', async () => {
     const id = await readyVideo(large);
     const needed = large.length + videoBounds(2_000).fileBytes + videoRules.reserveBytes;
     const waits = { disk: { freeBytes: async () => needed - 1 }, place: { permits: { tryAcquire: () => undefined } } };
@@ -155,7 +155,7 @@ describe('a video of the library (MED-24)', () => {
     expect(last).to.deep.equal({ done: true, outcome: 'ready' });
   });
 
-  it('releases its permit and file when the worker stops, and leaves nothing on the disk', async () => {
+  it('releases its permit when the worker stops, and leaves nothing on the disk', async () => {
     const id = await readyVideo(large);
     const stop = new AbortController();
     const deps = await depsWith();
@@ -183,7 +183,7 @@ describe('a video of the library (MED-24)', () => {
     ]);
   });
 
-  it('keeps one set of renditions if a worker died before it recorded them, and counts one fault', async () => {
+  it('keeps one set of renditions if a worker died before the record', async () => {
     const id = await readyVideo(large);
     const dead = Promise.withResolvers<never>();
     const rendered = Promise.withResolvers<void>();
@@ -201,7 +201,7 @@ describe('a video of the library (MED-24)', () => {
     expect(await keysOf(club)).to.have.members([id, `${id}.3-thumbnail-1`, `${id}.3-video-1`]);
   });
 
-  it('has limits by its duration, at most 720 lines, and even sizes in landscape or portrait', () => {
+  it('has at most 720 lines, and a time limit that depends on its duration', () => {
     const sizes = [
       [1_920, 1_080],
       [1_080, 1_920],

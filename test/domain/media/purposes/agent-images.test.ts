@@ -1,4 +1,4 @@
-/** Tests images of a question: the allowed images, their form for the model, and their presentation. */
+/** Tests the images of a question. */
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { DomainError } from '../../../../platform/core/errors.ts';
@@ -37,7 +37,6 @@ describe('agent images', () => {
       );
   };
 
-  /** A question that shows these images, in a new conversation. */
   async function questionWith(imageIds: readonly Id[]): Promise<Id> {
     const agent = await buildAgent(club.id);
     const conversation = await buildConversation({}, { clubId: club.id, agentId: agent.id, studentId: student.id });
@@ -52,7 +51,7 @@ describe('agent images', () => {
       expect(await required([first.id.toUpperCase()])).to.deep.equal([first.id]);
     });
 
-    it('is rejected with 422 invalid_image if it names an image twice or names a forbidden image', async () => {
+    it('is rejected with invalid_image if it names a forbidden image', async () => {
       const refused = [422, 'invalid_image'];
       const own = await imageOf(student);
       const others = await imageOf(await buildStudent(club.id));
@@ -85,7 +84,7 @@ describe('agent images', () => {
   });
 
   describe('images of a question', () => {
-    it('are read completely and in order, with the detected type of their content', async () => {
+    it('are read completely and in order', async () => {
       const clear = await sharp({ create: { width: 8, height: 8, channels: 4, background: '#0000' } })
         .webp()
         .toBuffer();
@@ -100,7 +99,7 @@ describe('agent images', () => {
       expect(await readImages(await testObjectStore(), new Queries(source.manager), newId())).to.deep.equal([]);
     });
 
-    it('are shown with their question by signed addresses, until the student is removed', async () => {
+    it('are shown by signed URLs until the student is removed', async () => {
       const [first, second] = [await imageOf(student), await imageOf(student)];
       const questions = [
         await questionWith([first.id, second.id]),

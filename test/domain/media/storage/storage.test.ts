@@ -1,4 +1,4 @@
-/** Tests that the counted storage of a club is exact after all changes of its files, and never exceeds the plan's limit. */
+/** Tests that the counted storage of a club is exact, and never exceeds the plan's limit. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { plans } from '../../../../domain/billing/plans.policy.ts';
@@ -32,11 +32,10 @@ const hour = 3_600_000;
 const megabyte = 1_000_000;
 const included = (plan: PlanName) => plans[plan].allowances.storage_bytes.included;
 
-/** Returns the result of the work, or the code of the refusal. */
 const ending = <T>(work: Promise<T>): Promise<T | string> =>
   work.catch((error: unknown) => (error instanceof DomainError ? error.code : Promise.reject(error as Error)));
 
-/** A bucket that accepts the erasure of every object, because its content does not matter in these tests. */
+/** Accepts the erasure of every object, because these tests have no objects. */
 const bucketless = (remove: (key: string) => Promise<void> = async () => {}): Promise<ReservationDeps & LibraryDeps> =>
   mediaDeps(() => ({ signPut: async () => ({ url: 'https://files.example.com', headers: {} }), remove }));
 
@@ -45,7 +44,7 @@ async function reserveFile(clubId: Id, sizeBytes: number, mime = 'application/pd
   return (await reserveMedia(await bucketless(), clubId, announced, now)).data.id;
 }
 
-/** Ends an upload. The transaction locks the upload's row, admits the file, and records the end. */
+/** Locks the row, admits the file, and records the end, as a step does. */
 async function settle(clubId: Id, id: Id, sizeBytes: number, at = now, further?: (tx: Transaction) => Promise<void>) {
   const { db } = await bucketless();
   return db.transaction(async (tx) => {
@@ -64,7 +63,7 @@ async function settle(clubId: Id, id: Id, sizeBytes: number, at = now, further?:
   });
 }
 
-/** Sets a club's used storage without any file. */
+/** Without any file. */
 async function buildStored(clubId: Id, bytes: number): Promise<void> {
   const source = await testDatabase();
   await source.query(`INSERT INTO club_storage (club_id, kind, bytes) VALUES ($1, 'document', $2)`, [clubId, bytes]);
@@ -79,7 +78,7 @@ describe('the storage of a club', function () {
   const usage = async () => readStorageUsage((await mediaDeps()).db, clubId);
 
   describe('a reservation (MED-21)', () => {
-    it('takes the last byte, so that the next reservation gets limit_reached and writes nothing', async () => {
+    it('gets limit_reached after the last byte is reserved', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       await reserveFile(clubId, 99);
@@ -146,7 +145,7 @@ describe('the storage of a club', function () {
       expect((await usage()).limit_bytes).to.equal(included('starter') + megabyte);
     });
 
-    it('cannot use bytes whose release by another transaction is not committed', async () => {
+    it('cannot use bytes that an open transaction releases', async () => {
       await buildPlan(clubId, 'starter');
       const id = await reserveFile(clubId, 100);
       await buildStored(clubId, included('starter') - 100);
@@ -160,7 +159,7 @@ describe('the storage of a club', function () {
     });
   });
 
-  describe('the storage for the upload address of a removed file (MED-21)', () => {
+  describe('after the removal of a file (MED-21)', () => {
     const minute = hour / 60;
     const eraseAt = async (minutes: number) => eraseDue(await bucketless(), new Date(now.getTime() + minutes * minute));
     const reserve = (bytes: number) => ending(reserveFile(clubId, bytes));
@@ -169,7 +168,7 @@ describe('the storage of a club', function () {
       await buildStored(clubId, included('starter') - 100);
     });
 
-    it('stays in use until five minutes after the address expires', async () => {
+    it('stays in use until five minutes after the upload URL expires', async () => {
       await removeMedia(await bucketless(), clubId, await reserveFile(clubId, 60), now);
       expect(await reserve(41)).to.equal('limit_reached');
       await eraseAt(19.9);
@@ -186,7 +185,7 @@ describe('the storage of a club', function () {
       expect(await reserve(40)).to.not.equal('limit_reached');
     });
 
-    it('has the reserved size after the bytes of a ready or failed file are erased', async () => {
+    it('stays reserved after the file is erased', async () => {
       const [ready, failed] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       expect(await settle(clubId, ready, 60)).to.equal('ready');
       expect(await settle(clubId, failed, 200)).to.equal('storage_full');
@@ -197,7 +196,7 @@ describe('the storage of a club', function () {
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('has the size that the removed file had after an exchange of contents (MED-18)', async () => {
+    it('has the size of the new content after an exchange (MED-18)', async () => {
       const [one, other] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       for (const [id, bytes] of [
         [one, 60],
@@ -212,7 +211,7 @@ describe('the storage of a club', function () {
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('belongs to one of a library’s 200 open uploads (too_many_uploads)', async () => {
+    it('still counts as one of 200 open uploads (too_many_uploads)', async () => {
       const { maxLibraryAddresses } = mediaRules;
       const source = await testDatabase();
       const id = await reserveFile(clubId, 1);
@@ -232,7 +231,7 @@ describe('the storage of a club', function () {
   });
 
   describe('a completion (MED-21)', () => {
-    it('records the measured size, so that a smaller file releases the rest of its reservation', async () => {
+    it('records the measured size, which can be smaller than the reservation', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       expect(await settle(clubId, await reserveFile(clubId, 100), 60)).to.equal('ready');
@@ -240,7 +239,7 @@ describe('the storage of a club', function () {
       expect(await ending(reserveFile(clubId, 40))).to.not.equal('limit_reached');
     });
 
-    it('fails with storage_full if a larger file has no room, and keeps only the reserved storage', async () => {
+    it('fails with storage_full if a larger file has no room', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       const [small, large] = [await reserveFile(clubId, 10), await reserveFile(clubId, 40)];
@@ -263,7 +262,7 @@ describe('the storage of a club', function () {
       await buildStored(clubId, included('business') - 100);
     });
 
-    it('admits every file, and records the month’s highest excess when the sizes are known', async () => {
+    it('admits every file, and records the month’s highest excess', async () => {
       const [first, second] = [await reserveFile(clubId, 300), await reserveFile(clubId, 50)];
       expect(await overagesOf(clubId)).to.deep.equal([]);
       const march = new Date('2026-03-31T23:30:00Z');
@@ -281,7 +280,7 @@ describe('the storage of a club', function () {
   });
 
   describe('the counted bytes (MED-20)', () => {
-    it('include originals of the library and of students until the bucket has erased them', async () => {
+    it('include originals until the bucket has erased them', async () => {
       const student = await buildStudent(clubId);
       const file = await buildMedia(clubId, { bytes: null, sizeBytes: 70 });
       await buildMedia(clubId, { bytes: null, sizeBytes: 5, studentId: student.id });
@@ -303,7 +302,7 @@ describe('the storage of a club', function () {
       expect((await usage()).by_kind).to.deep.equal([both[0]]);
     });
 
-    it('are released when the bucket has erased the file, although the row keeps the key for late uploads', async () => {
+    it('are released when the bucket has erased the file', async () => {
       const id = await reserveFile(clubId, 20);
       await settle(clubId, id, 20);
       expect(await usage()).to.include({ bytes: 20, files: 1 });
@@ -317,7 +316,7 @@ describe('the storage of a club', function () {
     });
   });
 
-  it('has the same numbers before and after maintenance adds up its changes', async () => {
+  it('does not change when maintenance adds up its changes', async () => {
     for (const sizeBytes of [3, 4, 5]) await buildMedia(clubId, { bytes: null, sizeBytes });
     const before = await usage();
     while ((await rollUpStorage((await mediaDeps()).db)).more);
@@ -327,7 +326,7 @@ describe('the storage of a club', function () {
     expect(before).to.include({ bytes: 12, files: 3 });
   });
 
-  it('equals the sum of the files and open reservations after any actions in any order', async () => {
+  it('equals the sum of files and open reservations after any actions', async () => {
     await fc.assert(
       fc.asyncProperty(happenings, async (rounds) => {
         const world = await buildWorld();
@@ -363,7 +362,7 @@ const dying = (work: Promise<unknown>) =>
   });
 const picked = <T>(of: readonly T[], pick: number): T | undefined => of[pick % Math.max(1, of.length)];
 
-/** The actions on files. `pick` chooses the file or the student. `size` is in megabytes. */
+/** `pick` chooses the file or the student. `size` is in megabytes. */
 const acts: Record<string, (world: World, pick: number, size: number) => Promise<unknown>> = {
   async reserve(world, pick, size) {
     const mime = pick % 2 === 0 ? 'application/pdf' : 'image/png';
@@ -397,7 +396,6 @@ const acts: Record<string, (world: World, pick: number, size: number) => Promise
     if (id !== undefined) await ending(removeMedia(await bucketless(() => Promise.reject(died)), clubId, id, now));
   },
   async replace({ clubId, mediaIds }, pick) {
-    // The exchange of contents between two ready files of one kind.
     const { db } = await bucketless();
     await db.transaction((tx) =>
       tx.manager.query(

@@ -13,7 +13,7 @@ import { ffmpegAt } from '../../../../platform/infra/video/ffmpeg.ts';
 import { freeBytes } from '../../../../platform/infra/programs/work-directory.ts';
 import { speechCommand } from '../../../toolkit/drive/transcribing.ts';
 
-describe('domain/media/transcriptions/speech', function () {
+describe('transcription of speech', function () {
   this.timeout(60_000);
   let ffmpeg: string;
   let workDirectory: string;
@@ -82,13 +82,13 @@ describe('domain/media/transcriptions/speech', function () {
       expect(await make(mode, file?.())).to.deep.equal({ error });
     });
 
-  it('waits for the program and for space on the disk', async () => {
+  it('waits while the program is missing or the disk is full', async () => {
     for (const command of [undefined, ['/there/is/none', '{input}', '{output}']])
       expect(await make('vtt', undefined, { command })).to.deep.equal({ waitsFor: 'program' });
     expect(await make('vtt', undefined, { freeBytes: async () => 1_000_000_000 })).to.deep.equal({ waitsFor: 'disk' });
   });
 
-  it('waits if ffmpeg is missing or cannot make sounds, and does not fail the file', async () => {
+  it('waits if ffmpeg is missing', async () => {
     const lacking = path.join(await mkdtemp(path.join(tmpdir(), 'speech-ffmpeg-')), 'ffmpeg');
     await writeFile(lacking, '#!/bin/sh\necho "ffmpeg version 4.4.2"\nexit 1\n', { mode: 0o755 });
     for (const other of ['/there/is/none', lacking])

@@ -1,4 +1,4 @@
-/** Tests what the step that makes subtitles of speech records, and that this step never overwrites an upload (MED-34). */
+/** Tests the step that makes subtitles of speech (MED-34). */
 import { expect } from 'chai';
 import { MediaTrack } from '../../../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';
@@ -39,7 +39,7 @@ describe('subtitles from speech', function () {
   const tracksOf = async ({ mediaId }: Film) => (await testDeps()).db.manager.findBy(MediaTrack, { mediaId });
   const codeOf = (error: unknown) => (error as { code?: string }).code;
 
-  it('become a track that is marked as made by the command, and the row of the request is deleted', async () => {
+  it('become a track that is marked as made by the command', async () => {
     const of = await film();
     expect(await ask(of, 'pt-br')).to.deep.equal({ language: 'pt-BR', status: 'pending' });
     expect(await transcribeOnce(of.mediaId)).to.deep.equal({ done: true, outcome: 'gone' });
@@ -71,7 +71,7 @@ describe('subtitles from speech', function () {
     expect(codeOf(await ask(of).catch((error: unknown) => error))).to.equal('track_exists');
   });
 
-  it('never overwrite an upload that arrives at any moment of the step', async () => {
+  it('never overwrite an upload that arrives during the step', async () => {
     for (const place of ['speech_claimed', 'speech_made', 'speech_stored'] as const) {
       const of = await film();
       await ask(of);
@@ -96,7 +96,7 @@ describe('subtitles from speech', function () {
     expect(error).to.have.nested.property('driverError.constraint', 'media_tracks_upload_stays');
   });
 
-  it('are not recorded if the file is removed during the step, and leave no object', async () => {
+  it('are not recorded if the file is removed during the step', async () => {
     const of = await film();
     await ask(of);
     const failpoint: TranscriptionDeps['failpoint'] = async (name) => {
@@ -112,7 +112,7 @@ describe('subtitles from speech', function () {
     expect([await rowOf(of), await tracksOf(of)]).to.deep.equal([null, []]);
   });
 
-  it('start again if the file gets other content during the step, but not if the file only moves', async () => {
+  it('start again if the file gets other content during the step', async () => {
     const of = await film();
     await ask(of);
     const { db } = await testDeps();
@@ -128,7 +128,7 @@ describe('subtitles from speech', function () {
     expect(await tracksOf(of)).to.have.length(1);
   });
 
-  it('have a recorded reason if they cannot be made, and are not retried before a new request', async () => {
+  it('have a recorded reason if they cannot be made', async () => {
     const of = await film();
     await ask(of);
     const makeSubtitles: TranscriptionDeps['makeSubtitles'] = async () => ({ error: 'no_speech' });
@@ -179,7 +179,7 @@ describe('subtitles from speech', function () {
     expect(await rowOf(of)).to.include({ attempts: 0, leaseUntil: null, errorCode: null });
   });
 
-  it('do not change if they are requested again while pending, and are refused in another language', async () => {
+  it('do not change if they are requested again', async () => {
     const of = await film();
     await ask(of);
     const before = await rowOf(of);

@@ -6,15 +6,15 @@ const long = (length: number) => `${'a'.repeat(length - 10)}@b.example`;
 
 describe('addresses in the body of a notice', () => {
   for (const [what, body, found] of [
-    ['in a text, and are returned in lower case and without surrounding spaces', ' Ada@B.Example ', ['ada@b.example']],
+    ['in a text, and are returned in lower case', ' Ada@B.Example ', ['ada@b.example']],
     ['in lists and fields, and names of fields', { 'a@b.cd': [{ x: 'e@f.gh' }, null, 7, true] }, ['a@b.cd', 'e@f.gh']],
     ['only once each', ['a@b.cd', 'A@B.CD'], ['a@b.cd']],
     ['in a sentence, without its full stop', 'Ask a@b.cd. Or e@f.gh, or i@j.kl-', ['a@b.cd', 'e@f.gh', 'i@j.kl']],
-    ['both with and without the part before a character such as `=`', 'see mail=a@b.cd', ['a@b.cd', 'mail=a@b.cd']],
+    ['with and without the part before a character such as `=`', 'see mail=a@b.cd', ['a@b.cd', 'mail=a@b.cd']],
     ['unchanged, if the text contains only the address', 'mail=a@b.cd', ['mail=a@b.cd']],
     ['unchanged, in a field of 1,000 characters', 'mail=a@b.cd'.padEnd(1_000), ['mail=a@b.cd']],
     [
-      'both with and without the part before a character such as `=`, in a field of 1,001 characters',
+      'with and without the part before `=` in a field of 1,001 characters',
       'mail=a@b.cd'.padEnd(1_001),
       ['a@b.cd', 'mail=a@b.cd'],
     ],
@@ -23,7 +23,7 @@ describe('addresses in the body of a notice', () => {
     ['in brackets', 'Ada <a@b.cd> (e@f.gh)', ['a@b.cd', 'e@f.gh']],
     ['of 254 characters', `x ${long(254)} y`, [long(254)]],
     [
-      'only if they are complete and have at most 254 characters',
+      'only if complete and at most 254 characters long',
       ['a@', '@b.cd', 'a b@ c', `x ${long(255)} y`, 'a@b', null, undefined, 3],
       [],
     ],
@@ -58,7 +58,7 @@ describe('addresses in the body of a notice', () => {
 });
 
 describe('the time of a sale (EVT-22)', () => {
-  it('is the time that the platform states, or now if that time is in the future', () => {
+  it('is the platform’s time, or now if that time is in the future', () => {
     const [before, now] = [new Date(1_000), new Date(2_000)];
     expect([timeOfFact(before, now), timeOfFact(now, before)]).to.deep.equal([before, before]);
   });

@@ -34,7 +34,6 @@ describe('concurrent notices', () => {
     header: () => proof,
     signature: proof,
   });
-  /** Receives all notices at the same time. @returns the result of each notice */
   const receiveAll = async (notices: readonly ReceivedNotice[], db: Database = deps.db) => {
     const receive = createNoticeReceiver({ ...deps, db });
     const ends = await Promise.allSettled(notices.map((one) => receive(one, now)));
@@ -45,7 +44,7 @@ describe('concurrent notices', () => {
   const rowsOf = (clubId: string) => deps.db.manager.find(SalesNotice, { where: { clubId }, order: { id: 'ASC' } });
   const bodies = async (clubId: string) => (await rowsOf(clubId)).map(({ body }) => body?.toString());
 
-  it('are stored as received, each under its own connection, and each with one wake', async () => {
+  it('are stored as received, each with one wake', async () => {
     const [one, other] = [await shop(), await shop()];
     const notices = Array.from({ length: 12 }, (_, index) =>
       notice(index % 3 === 0 ? other.connection : one.connection, `notice-${index}`, index % 2 ? 'proof' : ''),
@@ -73,7 +72,7 @@ describe('concurrent notices', () => {
     }
   });
 
-  it('are refused individually if a token is unknown, rotated, deleted, or of another platform', async () => {
+  it('are refused one by one if their token is invalid', async () => {
     const { clubId, connection } = await shop();
     const [rotated, deleted] = [await buildSalesConnection(clubId), await buildSalesConnection(clubId)];
     await rotateConnection(deps, clubId, rotated.id, now);
@@ -96,7 +95,7 @@ describe('concurrent notices', () => {
     expect(await wakesOf(clubId)).to.have.length(2);
   });
 
-  it('are refused individually if the connection is deleted between look-up and insertion', async () => {
+  it('are refused one by one if their connection is deleted meanwhile', async () => {
     const [gone, stays] = [await shop(), await shop()];
     let statements = 0;
     const deleting = unreliable(deps.db, async () => {
@@ -125,7 +124,7 @@ describe('concurrent notices', () => {
     expect(statements).to.equal(2);
   });
 
-  it('are written 64 at a time, but a notice of more than 64 kB is written alone', async () => {
+  it('are written 64 at a time, or alone if larger than 64 kB', async () => {
     const { clubId, connection } = await shop();
     let statements = 0;
     const counting = unreliable(deps.db, () => {
@@ -139,7 +138,7 @@ describe('concurrent notices', () => {
     expect(await rowsOf(clubId)).to.have.length(67);
   });
 
-  it('all fail if the connection to Postgres is lost, and none is stored', async () => {
+  it('all fail if the connection to Postgres is lost', async () => {
     const { clubId, connection } = await shop();
     let statements = 0;
     const unreliableDb = unreliable(deps.db, () => (++statements === 2 ? 'before' : undefined));

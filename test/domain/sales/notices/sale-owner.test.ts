@@ -1,4 +1,4 @@
-/** Tests the owner of a notice's sale. The owner never changes, even if another shop or a later or concurrent notice names another buyer. */
+/** Tests that the owner of a notice's sale never changes. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { assembleBody } from '../../../toolkit/drive/facts.ts';
@@ -29,7 +29,7 @@ async function studentOf({ club, email }: TestShop): Promise<string> {
   return row?.id ?? '';
 }
 
-/** Returns the facts whose student does not own the purchase, subscription or enrollment of the fact. */
+/** Facts of a purchase, subscription or enrollment that belongs to another student. */
 async function strayFacts(clubId: string): Promise<unknown[]> {
   const source = await testDatabase();
   return source.query<unknown[]>(
@@ -88,7 +88,7 @@ describe('two concurrent notices that name different buyers of one sale', () => 
 });
 
 describe('body of a fact about a sale', () => {
-  it('is not assembled if the sale belongs to a different student than the fact', async () => {
+  it('is not built if the sale belongs to another student than the fact', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const { db } = await testDeps();
@@ -167,7 +167,7 @@ describe('removal of a student from notices', () => {
     expect(await columnsHolding(shop.email)).to.deep.equal([]);
   });
 
-  it('deletes the bodies of notices with a former address, and ignores the pending address', async () => {
+  it('deletes the bodies of notices with a former address', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'), purchaseNotice(shop, 'paid', unknown));
     const ignored = await takeNotice(shop.connection, { event: 'other', who: shop.email });
@@ -195,7 +195,7 @@ describe('removal of a student from notices', () => {
     ]);
   });
 
-  it('deletes failed notices of the sale that name another address, before and after the removal', async () => {
+  it('deletes failed notices of the sale that name another address', async () => {
     const shop = await buildShop();
     const third = { ...shop, email: `third-${newId()}@example.net` };
     const broken = { purchase: { id: 'sale-1', amount: -1, currency: 'EUR' } };
@@ -245,7 +245,7 @@ describe('a notice with text that Postgres cannot store', () => {
     ['half a surrogate pair', String.raw`x\ud800y`, 'xy'],
     ['a NUL', String.raw`Be\u0000a`, 'Be a'],
   ] as const) {
-    it(`is stored unchanged, but the buyer’s name is repaired before use: ${what}`, async () => {
+    it(`is stored unchanged, but the buyer’s name is repaired: ${what}`, async () => {
       const shop = await buildShop();
       const raw = JSON.stringify(purchaseNotice(shop, 'paid')).replace('Bea Buyer', name);
       expect((await call('POST', `/webhooks/generic/${shop.connection.token}`, { raw })).status).to.equal(202);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { decimalsOf, formerDecimals, smallestUnits } from '../../../../domain/sales/platforms/currencies.policy.ts';
 
 describe('currencies by ISO 4217', () => {
-  it('have the decimals of the standard, not the decimals that are usually displayed', () => {
+  it('have the decimals of the standard', () => {
     const codesBy: Readonly<Record<number, string>> = {
       0: 'CLP ISK UGX JPY KRW VND XOF UYI',
       2: 'COP HUF IDR PKR LBP IRR YER MRU MGA BRL EUR USD XCG VED',
@@ -20,7 +20,7 @@ describe('currencies by ISO 4217', () => {
       expect(decimalsOf(code), code).to.equal(undefined);
   });
 
-  it('have at least one decimal, even if the project formerly rounded their amounts to whole units', () => {
+  it('have at least one decimal, even if old releases rounded their amounts', () => {
     for (const code of Object.keys(formerDecimals)) expect(decimalsOf(code), code).to.be.greaterThan(0);
   });
 

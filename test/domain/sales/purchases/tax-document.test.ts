@@ -1,4 +1,4 @@
-/** Tests that no event contains the national tax document of a student (DEL-17). The buyers are generated. */
+/** Tests that no event contains the national tax document of a student (DEL-17). */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { eventTypes } from '../../../../platform/core/event-types.ts';
@@ -10,7 +10,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 import { sell } from '../../../toolkit/drive/sales.ts';
 import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
-/** The number in the format of the platforms: eleven digits, with or without groups. */
+/** Eleven digits, with or without groups, as on the platforms. */
 const taxDocuments = fc
   .tuple(fc.stringMatching(/^[1-9][0-9]{10}$/), fc.boolean())
   .map(([digits, grouped]) => (grouped ? digits.replace(/^(...)(...)(...)(..)$/, '$1.$2.$3-$4') : digits));
@@ -41,7 +41,7 @@ describe('tax document of a buyer', () => {
           `SELECT body FROM webhook_bodies JOIN webhook_events event ON event.id = event_id WHERE event.club_id = $1`,
           [shop.club.id],
         );
-        expect(events).to.have.length(5); // the facts are created, paid, granted, refunded and revoked
+        expect(events).to.have.length(5); // created, paid, granted, refunded, revoked
         expect(events.filter(({ body }) => body.includes(document))).to.deep.equal([]);
       }),
       { numRuns: 30 },

@@ -19,11 +19,10 @@ import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
 const second = 1_000;
 
-/** Complements attempts.test.ts with tests of the right to make an attempt, and of outcomes that arrive too late. */
+/** Complements attempts.test.ts: the claim of an attempt, and outcomes that arrive too late. */
 describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   const delivering = useDeliveries();
 
-  /** Builds a due delivery whose receiver gives these answers. */
   const dueAt = async (...answers: readonly (Answer | Promise<Answer>)[]) => {
     const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
     const delivery = await buildWebhookDelivery(await buildSubscription(`${receiver.url}/hook`));
@@ -31,7 +30,6 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   };
   const attempt = (delivery: { id: string }, changes: Partial<DeliveryDeps> = {}, now = Date.now()) =>
     attemptDelivery(delivering().deps(changes), delivery.id, now);
-  /** The dependencies of a worker that dies at this point. */
   const dying = (at: 'claimed' | 'posted'): Partial<DeliveryDeps> => ({
     failpoint: async (name) => {
       if (name === at) throw new Error('the worker died');
@@ -43,7 +41,6 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   };
   const outcomesOf = async (delivery: TestWebhookDelivery) =>
     (await attemptRows(delivery.id)).map(({ number, fence, outcome }) => ({ number, fence, outcome }));
-  /** All rows that the record of an attempt can change. */
   const everythingOf = async (delivery: TestWebhookDelivery) => ({
     delivery: await deliveryRow(delivery.id),
     attempts: await attemptRows(delivery.id),
@@ -51,7 +48,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   });
 
   describe('a claim', () => {
-    it('excludes a second claim during its lease, which is longer than the 15 s of an attempt', async () => {
+    it('excludes a second claim during its lease of more than 15 s', async () => {
       const { receiver, delivery } = await dueAt();
       const startedAt = Date.now();
       await diesAt('claimed', delivery);
@@ -67,7 +64,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await outcomesOf(delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: null }]);
     });
 
-    it('lets one of two concurrent steps send the request, while the other step waits for the lease', async () => {
+    it('makes the other of two concurrent steps wait for the lease', async () => {
       const answer = Promise.withResolvers<Answer>();
       const { receiver, delivery } = await dueAt(answer.promise);
       const both = [attempt(delivery), attempt(delivery)];
@@ -87,7 +84,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, fence: 1 });
     });
 
-    it('is tried again if the endpoint is enabled just before the parking of the delivery', async () => {
+    it('is tried again if the endpoint is enabled before the delivery is parked', async () => {
       const { receiver, delivery } = await dueAt();
       await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
       let step: ReturnType<typeof attempt> | undefined;
@@ -103,7 +100,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('is left to the next step if the endpoint changes during each of three tries', async () => {
+    it('is left to the next step after three tries', async () => {
       const { receiver, delivery } = await dueAt();
       let statements = 0;
       const db = unreliable((await testDeps()).db, async () => {
@@ -124,7 +121,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   });
 
   describe('an attempt whose worker died', () => {
-    it('is marked as interrupted, and the attempts of other deliveries are not marked', async () => {
+    it('is marked as interrupted, unlike attempts of other deliveries', async () => {
       const { delivery } = await dueAt();
       const other = await dueAt();
       await diesAt('claimed', delivery);
@@ -143,7 +140,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
         { number: 1, fence: 1, outcome: 'interrupted' },
         { number: 1, fence: 2, outcome: 'succeeded' },
       ]);
-      // The two requests are equal for the receiver: they have the same id and the same bytes.
+      // The receiver cannot distinguish the two requests: they have equal ids and bytes.
       const [first, again] = receiver.requests;
       expect(again?.headers['webhook-id']).to.equal(first?.headers['webhook-id']);
       expect(again?.body).to.deep.equal(first?.body);
@@ -195,7 +192,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
     });
 
-    it('throws the error if its request cannot be sent, and counts no failure of the endpoint', async () => {
+    it('throws if its request cannot be sent, and counts no failure', async () => {
       const { delivery } = await dueAt();
       const failure = await attempt(delivery, {
         post: () => Promise.reject(new Error('no sockets left')),
@@ -206,7 +203,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
     });
   });
 
-  describe('the late outcome of an attempt that lost its lease', () => {
+  describe('the late outcome of an attempt without a lease', () => {
     for (const late of [
       { status: 200, body: 'late' },
       { status: 500, body: 'late' },
@@ -321,7 +318,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('keeps its status if it has ended, and loses the requested attempt', async () => {
+    it('keeps its status if it has ended', async () => {
       const { receiver, delivery } = await bodyless();
       await alter('webhook_deliveries', delivery.id, { status: 'failed', requested: 'manual' });
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
@@ -329,7 +326,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('finds its body even if event and delivery have different creation times', async () => {
+    it('finds its body even if event and delivery differ in creation time', async () => {
       const { receiver, delivery } = await dueAt();
       await alter('webhook_deliveries', delivery.id, { created_at: new Date(Date.now() - second) });
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
@@ -338,7 +335,6 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   });
 
   describe('an attempt in flight while its endpoint is disabled', () => {
-    /** Disables the endpoint and cancels its queue, like the real operation. */
     const disable = async ({ endpoint }: TestWebhookDelivery) => {
       await alter('webhook_endpoints', endpoint.id, {
         status: 'disabled',
@@ -356,7 +352,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       { status: 200, becomes: 'succeeded' },
       { status: 500, becomes: 'canceled' },
     ] as const) {
-      it(`leaves the delivery ${becomes} without a cancel reason after the answer ${status}`, async () => {
+      it(`leaves the delivery ${becomes} after the answer ${status}`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);

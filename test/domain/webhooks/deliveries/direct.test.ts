@@ -59,7 +59,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
   const disable = () => disableEndpoint(...own(), new Date(now));
   const enable = () => enableEndpoint(...own(), new Date(now));
   const remove = () => removeStudent(depsOn(deps.db), subscription.clubId, subscription.studentId, new Date(now));
-  /** A database whose connection is lost just before each commit. */
+  /** Loses its connection just before each commit. */
   const cutOff = () => watching(deps.db, () => Promise.reject(new Error('cut off')));
   const expectNothing = async (act: () => Promise<unknown>) => {
     const before = await everything();
@@ -68,7 +68,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
     );
     expect(await everything()).to.deep.equal(before);
   };
-  /** Ends two claims with bulk priority, with a requested resend during the second claim. Expects the priorities of the two wakes. */
+  /** A resend is requested during the second of two claims. */
   const expectPriorities = async (end: (id: Id, its: Claim) => Promise<unknown>) => {
     for (const isResent of [false, true]) {
       const one = await buildSubscription(url);
@@ -164,7 +164,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       return everything();
     };
 
-    it('is handed over to a run after its lease, and its delivery is no longer marked as direct', async () => {
+    it('is handed over to a run after its lease', async () => {
       const before = await loseClaim();
       let count: number | undefined;
       const woken = await wakes(async () => (count = await handOver()));
@@ -176,7 +176,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await handOver()).to.equal(0);
     });
 
-    it('is marked as interrupted when the run claims the delivery and makes attempt 1 again', async () => {
+    it('is marked as interrupted when the run makes attempt 1 again', async () => {
       await loseClaim();
       await handOver();
       const next = await claimed(delivery, now);
@@ -196,7 +196,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 0 });
     });
 
-    it('is not handed over if its lease has not ended, or if a run has claimed the delivery', async () => {
+    it('is not handed over before its lease ends or after a run’s claim', async () => {
       const runDelivery = await buildWebhookDelivery(subscription, new Date(now));
       await claimed(runDelivery, now);
       await endLease(runDelivery.id);
@@ -209,7 +209,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await isDirect()).to.equal(true);
     });
 
-    it('is handed over in one transaction, which leaves no change if the connection is lost', async () => {
+    it('is handed over in one transaction', async () => {
       await loseClaim();
       await expectNothing(() => handOver(cutOff()));
       expect(await handOver()).to.equal(1);
@@ -252,7 +252,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(runs).to.have.members([deliveryRun(delivery), deliveryRun(other.delivery)]);
     });
 
-    it('is handed over in a round of at most 256 attempts, and later rounds hand over the rest', async () => {
+    it('is handed over in rounds of at most 256 attempts', async () => {
       await loseClaim();
       await deps.db.run(sql`
         WITH event AS (
@@ -285,7 +285,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       },
       { what: 'silence', answer: { outcome: 'timeout' as const, durationMs: 15_000 }, waitMs: 4_750 },
     ]) {
-      it(`wakes a run for attempt 2, and leaves the same rows as a failed attempt of a run (${what})`, async () => {
+      it(`wakes a run for attempt 2, and leaves the rows of a run’s failed attempt (${what})`, async () => {
         const runDelivery = await buildWebhookDelivery(await buildSubscription(url), new Date(now));
         const claimOfRun = await claimed(runDelivery, now);
         const random = () => 0.25;
@@ -327,7 +327,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', direct: false, attemptCount: 1 });
     });
 
-    it('wakes the run of the delivery and the gate of the endpoint if the failure arms the breaker', async () => {
+    it('wakes the run and the gate if the failure arms the breaker', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 4,
         failing_since: new Date(now),

@@ -47,7 +47,6 @@ describe('requested attempts', () => {
   const tend = async (now = Date.now()) => tendGate(await testDeps(), subscription.endpoint.id, now);
   const endpoint = (): Promise<WebhookEndpoint> => endpointRow(subscription.endpoint.id);
   const triggers = async ({ id }: { id: string }) => (await attemptRows(id)).map(({ trigger }) => trigger);
-  /** Builds a delivery that has ended, by default after its eight attempts. */
   const ended = async (status: string, columns: object = {}): Promise<TestWebhookDelivery> => {
     const delivery = await due();
     await alter('webhook_deliveries', delivery.id, {
@@ -68,12 +67,12 @@ describe('requested attempts', () => {
       hold_until: new Date(Date.now() + 30 * minute),
     });
   const failing: Answer = { status: 500 };
-  /** Claims the attempt that may be made now, for a worker that dies before it posts. */
+  /** Claims the attempt, for a worker that dies before it posts. */
   const dies = async (delivery: { id: string }) => void (await claimed(delivery));
 
   describe('resend of an ended delivery', () => {
     for (const status of ['succeeded', 'failed', 'canceled'] as const) {
-      it(`ends a ${status} delivery as succeeded after one manual attempt with the same body and webhook-id`, async () => {
+      it(`ends a ${status} delivery as succeeded after one manual attempt`, async () => {
         const delivery = await due();
         answers = [failing];
         await attempt(delivery);
@@ -89,7 +88,7 @@ describe('requested attempts', () => {
         expect(row.completedAt?.getTime()).to.be.above(Date.now() - minute);
       });
 
-      it(`keeps the status ${status} if the manual attempt fails, and plans no further attempt`, async () => {
+      it(`keeps the status ${status} if the manual attempt fails`, async () => {
         const delivery = await ended(status, { attempt_count: 3, schedule_position: 3 });
         const before = await deliveryRow(delivery.id);
         answers = [failing];
@@ -137,7 +136,7 @@ describe('requested attempts', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'manual']);
     });
 
-    it('is repeated after its worker died, and a second resend request causes one more attempt', async () => {
+    it('is repeated after its worker died', async () => {
       const delivery = await ended('failed');
       await resend(delivery);
       await dies(delivery);
@@ -156,7 +155,7 @@ describe('requested attempts', () => {
 
   describe('resend of a pending delivery', () => {
     useStoppedClock();
-    it('makes the next attempt immediately, and follows the schedule after that attempt fails', async () => {
+    it('makes the next attempt immediately, and then follows the schedule', async () => {
       const delivery = await due();
       answers = [failing, failing];
       await attempt(delivery);
@@ -227,7 +226,7 @@ describe('requested attempts', () => {
   });
 
   describe('recovery', () => {
-    it('makes one attempt, whose failure fails the delivery immediately', async () => {
+    it('fails the delivery if its one attempt fails', async () => {
       const delivery = await ended('canceled', { attempt_count: 2, schedule_position: 2 });
       answers = [failing];
       await recover();
@@ -245,7 +244,7 @@ describe('requested attempts', () => {
       expect((await deliveryRow(delivery.id)).completedAt).to.not.equal(null);
     });
 
-    it('waits for the gate, which first releases a few recoveries, and one more after each attempt', async () => {
+    it('waits for the gate, which releases few recoveries at a time', async () => {
       const deliveries = [];
       for (let count = 0; count < gateRules.recoveriesAtATime + 2; count++) deliveries.push(await ended('failed'));
       const [first] = deliveries;
@@ -260,7 +259,7 @@ describe('requested attempts', () => {
       expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal(next.map(deliveryRun));
     });
 
-    it('makes its own attempt even if it was requested during a resend that fails', async () => {
+    it('makes its own attempt even if it was requested during a resend', async () => {
       const answer = Promise.withResolvers<Answer>();
       const slow = await delivering().receiver((_, number) => (number === 1 ? answer.promise : { status: 500 }));
       await alter('webhook_endpoints', subscription.endpoint.id, { url: slow.url });
@@ -277,7 +276,7 @@ describe('requested attempts', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'recovery']);
     });
 
-    it('makes a separate attempt even if it was requested during a resend whose worker died', async () => {
+    it('makes its own attempt even if a resend’s worker died', async () => {
       const delivery = await ended('canceled', { attempt_count: 2, schedule_position: 2 });
       await resend(delivery);
       await dies(delivery);
@@ -307,7 +306,7 @@ describe('requested attempts', () => {
 
   describe('an attempt at a throttled endpoint (DEL-5)', () => {
     useStoppedClock();
-    /** The operations that request an attempt. @returns the delivery, ready for its attempt */
+    /** Each operation returns a delivery that is ready for its attempt. */
     const ways: Record<string, () => Promise<{ id: string }>> = {
       'a resend of a failed delivery': async () => {
         const delivery = await ended('failed');
@@ -328,7 +327,7 @@ describe('requested attempts', () => {
       },
     };
     for (const [way, ask] of Object.entries(ways)) {
-      it(`does not wait for the breaker after ${way}, and its success resets the breaker`, async () => {
+      it(`does not wait for the breaker after ${way}`, async () => {
         await throttle();
         const delivery = await ask();
         expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
@@ -357,7 +356,7 @@ describe('requested attempts', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('is made after the gate admits its delivery, while the other deliveries still wait', async () => {
+    it('is made after the gate admits its delivery', async () => {
       await throttle();
       const [one, other] = [await due(), await due()];
       for (const delivery of [one, other]) expect(await attempt(delivery)).to.include({ waitingFor: 'gate' });

@@ -21,7 +21,6 @@ describe('the record of a hostile answer in Postgres', () => {
   let receiver: Receiver | undefined;
   afterEach('close the receiver', () => receiver?.stop());
 
-  /** Makes one attempt to a receiver with this answer, and returns the rows. */
   async function recordOf(respond: Respond) {
     const { authority } = await testStack();
     receiver = await startReceiver(await authority.issue(['127.0.0.1']), respond);

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 
 const gigabyte = 2 ** 30;
-/** The maximum number of unread bytes in the buffers at the two ends of a loopback connection. */
+/** At most this many unread bytes are in the buffers of a loopback connection. */
 const unreadBytes = 2 ** 23;
 
 const ok = (length: number) => `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n`;
@@ -60,7 +60,7 @@ describe('the response to a webhook attempt', () => {
         const head = `HTTP/1.1 200 OK\r\ncontent-encoding: ${encoding}\r\ncontent-length: ${packed.length}\r\n\r\n`;
         const { responseExcerpt, ...answer } = await postTo(head, packed);
         expect(answer).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
-        // The excerpt is the beginning of the compressed bytes, decoded as UTF-8.
+        // The first bytes of the compressed body, decoded as UTF-8.
         const text = new TextDecoder().decode(packed.subarray(0, 2_048), { stream: true }).replaceAll('\0', '\uFFFD');
         expect(text.startsWith(responseExcerpt ?? 'nothing')).to.equal(true);
         expect(Buffer.byteLength(responseExcerpt ?? '')).to.be.within(1, 2_048);
@@ -87,7 +87,7 @@ describe('the response to a webhook attempt', () => {
           floods.push(flood(socket, bytes));
         });
         const before = process.memoryUsage().rss;
-        // The attempts end at 2 KB and not at the time limit, because no timer runs in this test.
+        // No timer runs in this test, so the attempts end at 2 KB.
         const answers = await withoutTimersOf(1_000, () =>
           Promise.all(Array.from({ length: 10 }, () => resultOf(receiver.port))),
         );

@@ -7,10 +7,10 @@ import { limitsSetBy } from '../../../toolkit/fakes/timers.ts';
 import { drip, flood, startDeafListener, startTcpReceiver } from '../../../toolkit/fakes/tls-receiver.ts';
 import { expect } from 'chai';
 
-/** The beginning of a TLS record with the maximum length. A receiver sends the rest byte by byte. */
+/** The beginning of the longest TLS record. A receiver sends the rest byte by byte. */
 const serverHello = Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]);
 
-/** Expects that an attempt with a limit of 300 ms ends at this limit, and that no other timer is set. */
+/** Uses a limit of 300 ms, and expects no other timer. */
 async function timesOut(posting: () => Promise<AttemptAnswer>, errorCode: string): Promise<void> {
   const limits = await limitsSetBy(async () => {
     const { durationMs, ...answer } = await posting();
@@ -21,11 +21,8 @@ async function timesOut(posting: () => Promise<AttemptAnswer>, errorCode: string
 }
 
 /**
- * Measures how much memory `work` keeps in use. The function collects garbage before each measurement. The function uses the smallest of
- * the later measurements, because temporary buffers come and go. A garbage collection can last more than 100 ms in a process with a large
- * heap. Such a collection could delay a phase such as connecting beyond the time limit of the phase.
- * @param work the work, which calls `begin` after such phases and thereby starts the measurements
- * @returns the growth of the memory in use during `work`, in bytes
+ * Measures by how many bytes `work` increases the memory in use. Uses the smallest measurement, because temporary buffers come and go.
+ * `work` calls `begin` after phases with a short time limit, because a garbage collection can last more than 100 ms.
  */
 async function memoryGrowthDuring(work: (begin: () => void) => Promise<void>): Promise<number> {
   setFlagsFromString('--expose-gc');
@@ -115,7 +112,7 @@ describe('the time limit of 15 s for a webhook attempt', () => {
     expect(growth).to.be.below(2 ** 22);
   });
 
-  it('ends slow headers with a timeout, and a slow body with the status that came before it', async () => {
+  it('ends slow headers with a timeout, but a slow body with its status', async () => {
     const drips = (start: string) =>
       receiverThat((socket) => {
         socket.write(start);

@@ -9,7 +9,7 @@ const day = 86_400_000;
 
 describe('TLS of a webhook attempt', () => {
   const { authority, receiverThat, post, resultOf, tracked } = usePosting();
-  /** Makes one attempt with its own egress, which trusts this authority in addition. */
+  /** Its own egress also trusts this authority. */
   const postTrusting = async (extraCa: string | undefined, port: number) => {
     const own = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa, resolve: async () => ['127.0.0.1'] });
     const url = `https://receiver.test:${port}/`;
@@ -31,7 +31,7 @@ describe('TLS of a webhook attempt', () => {
       [
         'comes from an untrusted authority that has the name of a trusted authority',
         async () => (await makeAuthority()).issue(['receiver.test']),
-        // The untrusted authority has the name of the trusted authority, but a different key.
+        // The untrusted authority has the trusted authority's name, but another key.
         'CERT_SIGNATURE_FAILURE',
       ],
     ];
@@ -71,14 +71,14 @@ describe('TLS of a webhook attempt', () => {
 
   describe('the TLS version', () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-      it(`${version} is accepted`, async () => {
+      it(`can be ${version}`, async () => {
         const receiver = await receiverThat(noContent, undefined, { minVersion: version, maxVersion: version });
         expect(await resultOf(receiver.port)).to.deep.equal({ outcome: 'succeeded', responseStatus: 204 });
       });
     }
 
     for (const version of ['TLSv1', 'TLSv1.1'] as const) {
-      it(`${version} alone is recorded as tls_error`, async () => {
+      it(`causes a tls_error if it is only ${version}`, async () => {
         const old = { minVersion: version, maxVersion: version, ciphers: 'DEFAULT@SECLEVEL=0' };
         const receiver = await receiverThat(noContent, undefined, old);
         expect(await resultOf(receiver.port)).to.deep.equal({
@@ -91,7 +91,7 @@ describe('TLS of a webhook attempt', () => {
   });
 
   describe('HTTP/1.1', () => {
-    it('is chosen if the receiver also offers HTTP/2, or if the receiver does not use ALPN', async () => {
+    it('is chosen even if the receiver also offers HTTP/2', async () => {
       const chosen: unknown[] = [];
       const respond: Respond = (socket, request, number) => {
         chosen.push(socket.alpnProtocol);
@@ -104,7 +104,7 @@ describe('TLS of a webhook attempt', () => {
       expect(chosen).to.deep.equal(['http/1.1', false]);
     });
 
-    it('is required, so that a receiver with only HTTP/2 causes a tls_error', async () => {
+    it('is required: a receiver with only HTTP/2 causes a tls_error', async () => {
       const receiver = await receiverThat(noContent, undefined, { ALPNProtocols: ['h2'] });
       expect(await resultOf(receiver.port)).to.deep.equal({
         outcome: 'tls_error',

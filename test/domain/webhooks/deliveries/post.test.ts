@@ -60,14 +60,14 @@ describe('one webhook attempt', () => {
       expect(receiver.requests[0]?.headers['webhook-timestamp']).to.equal('1900000000');
     });
 
-    it('is sent without a server name to an IP address that has a certificate', async () => {
+    it('is sent without a server name to an IP address', async () => {
       const receiver = await receiverThat(noContent);
       const answer = await post(receiver.port, { url: `https://127.0.0.1:${receiver.port}/` });
       expect(answer.outcome).to.equal('succeeded');
       expect(receiver.serverNames).to.deep.equal([false]);
     });
 
-    it('treats a host name with a trailing dot like the name without the dot', async () => {
+    it('omits a trailing dot from the host name', async () => {
       const receiver = await receiverThat(noContent);
       const answer = await post(receiver.port, { url: `https://receiver.test.:${receiver.port}/` });
       expect(answer.outcome).to.equal('succeeded');
@@ -77,7 +77,7 @@ describe('one webhook attempt', () => {
 
   describe('the status of the answer', () => {
     for (const status of [200, 201, 202, 204, 226, 299]) {
-      it(`${status} is recorded as succeeded`, async () => {
+      it(`makes the attempt succeeded if it is ${status}`, async () => {
         const receiver = await receiverThat((socket) =>
           socket.write(`HTTP/1.1 ${status} Fine\r\ncontent-length: 0\r\n\r\n`),
         );
@@ -89,7 +89,7 @@ describe('one webhook attempt', () => {
     }
 
     for (const status of [300, 304, 400, 401, 404, 409, 410, 418, 429, 500, 502, 503, 599, 600, 999]) {
-      it(`${status} is recorded as http_error`, async () => {
+      it(`makes the attempt an http_error if it is ${status}`, async () => {
         const answer = await postTo(`HTTP/1.1 ${status} No\r\ncontent-length: 4\r\n\r\nbody`);
         expect(answer).to.deep.equal({
           outcome: 'http_error',
@@ -100,7 +100,7 @@ describe('one webhook attempt', () => {
     }
 
     for (const status of [301, 302, 303, 307, 308]) {
-      it(`${status} is recorded as http_error, and the redirect is not followed`, async () => {
+      it(`makes the attempt an http_error without a redirect if it is ${status}`, async () => {
         const target = await receiverThat(noContent);
         const location = `location: https://127.0.0.1:${target.port}/\r\ncontent-length: 0`;
         const answer = await postTo(`HTTP/1.1 ${status} Moved\r\n${location}\r\n\r\n`);
@@ -109,7 +109,7 @@ describe('one webhook attempt', () => {
       });
     }
 
-    it('is read from an answer in HTTP/1.0 and from an answer without a reason phrase', async () => {
+    it('is read from an answer in HTTP/1.0 or without a reason phrase', async () => {
       const old = await receiverThat((socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nold but fine'));
       expect(await post(old.port)).to.include({ outcome: 'succeeded', responseExcerpt: 'old but fine' });
       expect(await postTo('HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n')).to.deep.equal({
@@ -182,7 +182,7 @@ describe('one webhook attempt', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    /** Makes a request that ends with this code, which the network of a test cannot produce. */
+    /** The network of a test cannot cause this error code. */
     const postThatEndsWith = (code: string): Promise<AttemptAnswer> => {
       const controller = { aborted: false, paused: false, reason: null, abort() {}, pause() {}, resume() {} };
       const dispatch = (_options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean => {
@@ -196,12 +196,12 @@ describe('one webhook attempt', () => {
       expect(await thrown(postThatEndsWith('EMFILE'))).to.include({ code: 'EMFILE' });
     });
 
-    it('are recorded, and not thrown, if TLS reports an alert or the network is unreachable', async () => {
+    it('are recorded if TLS reports an alert or the network is unreachable', async () => {
       expect((await postThatEndsWith('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED')).outcome).to.equal('tls_error');
       expect((await postThatEndsWith('ENETUNREACH')).outcome).to.equal('connection_error');
     });
 
-    it('are thrown immediately with the caller’s reason if the caller aborts before or during the attempt', async () => {
+    it('are thrown with the caller’s reason if the caller aborts', async () => {
       const closed = Promise.withResolvers<void>();
       const stop = new AbortController();
       const reason = Object.assign(new Error('shutting down'), { code: 'ECONNRESET' });

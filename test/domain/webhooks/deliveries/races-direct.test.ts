@@ -20,25 +20,23 @@ import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/driv
 import { databaseOf } from '../../../toolkit/fakes/databases.ts';
 import { depsOn, testDeps } from '../../../toolkit/stack/database.ts';
 
-/** The wake of the delivery's run: no wake, a wake, or a wake that a second request raised. */
+/** `raised` means that a second request raised the wake. */
 type Woken = 'nobody' | 'once' | 'raised';
 
 interface Result {
   status: string;
   cancelReason?: string;
   requested?: string;
-  /** The student was removed, so the body and the excerpt are deleted. */
   isPurged?: true;
   woken: Woken;
 }
 
 /**
- * An act during a direct attempt, with the expected states of the delivery. The state depends on which one begins first: the record of the
- * attempt, or the act.
+ * An act during a direct attempt. The result depends on which begins first: the record of the attempt, or the act.
  */
 interface Race {
   act: 'removal' | 'pause' | 'disable' | 'deletion' | 'rotation' | 'resend';
-  /** The record of a success does not wait for this act, because the record does not lock the endpoint's row. */
+  /** The record of a success does not lock the endpoint's row, so it does not wait for this act. */
   passes?: true;
   success: Result | { recordFirst: Result; actFirst: Result };
   failure: Result | { recordFirst: Result; actFirst: Result };
@@ -132,7 +130,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
     const wakes = (await wakesOf(delivery.clubId)).filter(({ subjectId }) => subjectId === delivery.id);
     return wakes.length === 0 ? 'nobody' : wakes.some(({ raised }) => raised) ? 'raised' : 'once';
   };
-  /** Starts `second` while the transaction of `first` is not committed. @param passes whether `second` ends before the commit of `first` */
+  /** Starts `second` while the transaction of `first` is open. If `passes` is true, `second` does not wait. */
   const inOrder = async (first: (db: Database) => Promise<unknown>, second: () => Promise<unknown>, passes = false) => {
     let other: Promise<unknown> | undefined;
     await withOpenTransaction(
@@ -179,19 +177,19 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
         record(db, { outcome, responseStatus: 200, durationMs: 1, responseExcerpt: 'Stella' });
       if (!leaves) continue;
 
-      it(`leave the expected rows if a ${what} is recorded while a ${act} is uncommitted`, async () => {
+      it(`leave the expected rows if a ${what} is recorded during a ${act}`, async () => {
         await inOrder(acts[act], () => recordAnswer(), outcome === 'succeeded' && passes === true);
         await expectResult(leaves.actFirst, outcome);
       });
 
-      it(`leave the expected rows if a ${act} begins while the record of a ${what} is uncommitted`, async () => {
+      it(`leave the expected rows if a ${act} begins during the record of a ${what}`, async () => {
         await inOrder(recordAnswer, () => acts[act]());
         await expectResult(leaves.recordFirst, outcome);
       });
     }
   }
 
-  describe('the next step after the change and the record', () => {
+  describe('in the next step', () => {
     it('parks the failed delivery if the endpoint was paused', async () => {
       await inOrder(acts.pause, () => fails());
       const due = (await deliveryRow(delivery.id)).nextAttemptAt.getTime();
@@ -232,7 +230,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
       { what: 'success', record: succeeds, status: 'succeeded' },
       { what: 'failure', record: fails, status: 'pending' },
     ] as const) {
-      it(`allows the record of a late ${what} after the hand-over of the delivery, with only one wake`, async () => {
+      it(`allows the record of a late ${what} after the hand-over`, async () => {
         await inOrder(
           (db) => handOverLost(db, now),
           () => record(),
@@ -241,7 +239,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
         expect(await woken()).to.equal(status === 'pending' ? 'raised' : 'once');
       });
 
-      it(`prevents the record of a late ${what} after a run has claimed the delivery`, async () => {
+      it(`prevents the record of a late ${what} after a run’s claim`, async () => {
         await inOrder(
           (db) => claimAttempt(db.source, delivery.id, now.getTime()),
           () => record(),
@@ -253,7 +251,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
       });
     }
 
-    it('is not handed over before or after the commit of its recorded success', async () => {
+    it('is not handed over after its success is recorded', async () => {
       await inOrder(
         (db) => succeeds(db),
         async () => expect(await handOverLost(deps.db, now)).to.equal(0),
@@ -265,7 +263,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
     });
   });
 
-  it('leave no attempt and only one wake if the claim is returned after a student’s removal', async () => {
+  it('leave no attempt if the claim is returned after a student’s removal', async () => {
     const giveBack = (db = deps.db) => returnClaim(db, { id: delivery.id, claim, claimedAt: performance.now() }, now);
     await inOrder(acts.removal, () => giveBack());
     expect(await deliveryRow(delivery.id)).to.include({ ...ended, direct: false, leaseUntil: null });

@@ -35,9 +35,9 @@ describe('a concurrent change during an attempt’s record', () => {
   const outcomes = async () =>
     (await attemptRows(delivery.id)).map(({ number, trigger, outcome }) => ({ number, trigger, outcome }));
 
-  describe('a 2xx answer while another transaction disables the endpoint', () => {
+  describe('a 2xx answer during a disable of the endpoint', () => {
     for (const endpoint of ['healthy', 'failing'] as const) {
-      it(`waits for that transaction, and then ends the delivery as succeeded (${endpoint} endpoint)`, async () => {
+      it(`waits, and then ends the delivery as succeeded (${endpoint} endpoint)`, async () => {
         if (endpoint === 'failing') {
           await alter('webhook_endpoints', delivery.endpoint.id, {
             consecutive_failures: 1,
@@ -63,7 +63,7 @@ describe('a concurrent change during an attempt’s record', () => {
     }
   });
 
-  it('leaves the delivery canceled without an excerpt if the student is removed before a 2xx answer', async () => {
+  it('leaves the delivery canceled if the student is removed before a 2xx answer', async () => {
     const claim = await claimed(delivery);
     let record: Promise<boolean> | undefined;
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
@@ -79,7 +79,7 @@ describe('a concurrent change during an attempt’s record', () => {
     expect((await attemptRows(delivery.id))[0]).to.include({ outcome: 'succeeded', responseExcerpt: null });
   });
 
-  describe('a failure that is recorded after another worker has parked the delivery', () => {
+  describe('a failure of a delivery that is already parked', () => {
     const recordWhileParked = async () => {
       const claim = await claimed(delivery);
       await endLease(delivery.id);
@@ -90,7 +90,7 @@ describe('a concurrent change during an attempt’s record', () => {
       return deliveryRow(delivery.id);
     };
 
-    it('ends the delivery as failed, and unparks it, if the schedule has no further attempt', async () => {
+    it('ends the delivery as failed if the schedule has no further attempt', async () => {
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       expect(await recordWhileParked()).to.include({ status: 'failed', attemptCount: 8, parkedAt: null });
     });
@@ -168,7 +168,7 @@ describe('a concurrent change during an attempt’s record', () => {
       ]);
     });
 
-    it('causes one further attempt if it is uncommitted when the success is recorded', async () => {
+    it('causes one further attempt if it commits after the success is recorded', async () => {
       const claim = await claimed(delivery);
       let record: Promise<boolean> | undefined;
       await withOpenTransaction(
@@ -183,7 +183,7 @@ describe('a concurrent change during an attempt’s record', () => {
     });
   });
 
-  it('makes a resend during a failed attempt due immediately, not at the next scheduled time', async () => {
+  it('makes a resend during a failed attempt due immediately', async () => {
     const now = Date.now();
     const claim = await claimed(delivery, now);
     await resend();
@@ -194,7 +194,7 @@ describe('a concurrent change during an attempt’s record', () => {
   });
 
   describe('a lost claim', () => {
-    it('counts no failure of the endpoint while the current claim records its own failure', async () => {
+    it('counts no failure of the endpoint', async () => {
       const lostClaim = await claimed(delivery);
       await endLease(delivery.id);
       const current = await claimed(delivery);
@@ -212,8 +212,8 @@ describe('a concurrent change during an attempt’s record', () => {
     });
   });
 
-  describe('the record of an answer while Postgres is unavailable for a moment', () => {
-    /** Runs one step. After the POST, Postgres fails as the callback says. @param fails receives the number of the call, from 1 */
+  describe('a record during a short outage of Postgres', () => {
+    /** After the POST, call number `call` to Postgres fails as the callback says. */
     const stepThrough = async (answer: AttemptAnswer, fails: (call: number) => 'before' | 'after' | undefined) => {
       let posted = 0;
       let calls = 0;
@@ -228,13 +228,13 @@ describe('a concurrent change during an attempt’s record', () => {
     const twice = (call: number) => (call <= 2 ? 'before' : undefined);
     const thenLost = (call: number) => (call === 1 ? 'after' : undefined);
 
-    it('is written once for a success, and the request is not sent again', async () => {
+    it('is written once for a success, without a second request', async () => {
       const { step, posted } = await stepThrough(accepted, twice);
       expect({ step, posted }).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 1, leaseUntil: null });
     });
 
-    it('is written once for a failure, and the request is not sent again', async () => {
+    it('is written once for a failure, without a second request', async () => {
       const { step, posted } = await stepThrough(refused, twice);
       expect(posted).to.equal(1);
       expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
@@ -271,7 +271,7 @@ describe('a concurrent change during an attempt’s record', () => {
 
   describe('a slow attempt', () => {
     const pass = useStoppedClock();
-    /** Runs one step whose request takes the given time. @param beforeRecord called before each statement after the answer */
+    /** `beforeRecord` runs before each statement after the answer. */
     const stepTaking = async (
       tookMs: number,
       answer: AttemptAnswer,
@@ -319,7 +319,7 @@ describe('a concurrent change during an attempt’s record', () => {
       expect(step).to.include({ done: false, waitingFor: 'attempt', at: startedAt + 1_500 });
     });
 
-    it('records a success with one statement, and reports the duration of this statement (ENG-18)', async () => {
+    it('records a success with one statement (ENG-18)', async () => {
       const reportedMs: number[] = [];
       let statements = 0;
       const takes40ms = () => {

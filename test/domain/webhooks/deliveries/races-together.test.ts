@@ -13,12 +13,8 @@ import { endLease } from '../../../toolkit/drive/deliveries.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/drive/races.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
-/**
- * The common statement never waits for a lock, so a lock cannot stop the statement in a test. A trigger of this file stops the statement
- * between its reads and
- * its locks.
- */
-describe('a delivery that changes during the common statement of successes (HOOK-19)', () => {
+/** The statement never waits for a lock, so a trigger stops it between its reads and its locks. */
+describe('a delivery that changes during the statement for many successes (HOOK-19)', () => {
   let deps: VaultDeps;
   let delivery: TestWebhookDelivery;
   let claim: Claim;
@@ -37,7 +33,7 @@ describe('a delivery that changes during the common statement of successes (HOOK
     ({ delivery, claim } = await claimedDirectly(await buildSubscription('https://receiver.test/hook'), now.getTime()));
   });
 
-  /** @returns the result of the record if `act` runs during the statement */
+  /** Returns the result of the record if `act` runs during the statement. */
   const recordedAround = async (act: () => Promise<unknown>): Promise<boolean | undefined> => {
     let recorded: Promise<boolean> | undefined;
     await withOpenTransaction(

@@ -82,7 +82,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
   });
   const lastSuccess = async ({ endpoint } = subscription) => (await endpointRow(endpoint.id)).lastSuccessAt?.getTime();
 
-  describe('successes of several attempts at the same time', () => {
+  describe('several at the same time', () => {
     const answers: readonly AttemptAnswer[] = [
       { outcome: 'succeeded', responseStatus: 200, durationMs: 7 },
       { outcome: 'succeeded', responseStatus: 204, durationMs: 0, responseExcerpt: '' },
@@ -91,7 +91,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       { outcome: 'succeeded', responseStatus: 201, durationMs: 3, responseExcerpt: 'zwei\nZeilen, "quoted" – ✓' },
     ];
 
-    it('write each delivery and attempt with its own answer in one statement, even for several clubs', async () => {
+    it('are written in one statement, each with its own answer', async () => {
       const elsewhere = await buildSubscription(url);
       const all = [...(await several(3)), ...(await several(2, elsewhere))];
       const before = await Promise.all(all.map(everythingOf));
@@ -109,14 +109,14 @@ describe('recorded successes of a process (HOOK-19)', () => {
       }
     });
 
-    it('do not change other attempts to the endpoint that are in flight', async () => {
+    it('do not change other attempts to the endpoint', async () => {
       const [one, other] = [await inFlight(), await inFlight()];
       const { delivery, attempts } = await everythingOf(other);
       await succeeds(one);
       expect(await everythingOf(other)).to.deep.include({ delivery, attempts });
     });
 
-    it('include the answers that arrive during a statement in the next statement', async () => {
+    it('join the next statement if they arrive during a statement', async () => {
       const gate = Promise.withResolvers<undefined>();
       record = createSuccessWriter(
         unreliable(deps.db, () => gate.promise),
@@ -131,7 +131,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(sizes).to.deep.equal([1, 3]);
     });
 
-    it('end a direct attempt without a run, so that no mark and no wake remain', async () => {
+    it('end a direct attempt without a wake', async () => {
       const direct = await claimedDirectly(subscription, now);
       expect(await wakesBy(subscription.clubId, () => succeeds(direct))).to.deep.equal([]);
       expect(sizes).to.deep.equal([1]);
@@ -171,7 +171,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     }
   });
 
-  describe('successes of deliveries that ended during their attempt', () => {
+  describe('of deliveries that ended during the attempt', () => {
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
 
     it('leave the delivery canceled without an excerpt if the student was removed', async () => {
@@ -218,7 +218,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(times).to.deep.equal([now, now, now + 5_001, now + 5_001]);
     });
 
-    it('is the latest time of the endpoint if one statement records several successes', async () => {
+    it('is the latest time of several successes', async () => {
       const elsewhere = await buildSubscription(url);
       const all = [...(await several(3)), await inFlight(elsewhere)];
       const later = [1, 3, 2, 4];
@@ -227,7 +227,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect([await lastSuccess(), await lastSuccess(elsewhere)]).to.deep.equal([now + 3, now + 4]);
     });
 
-    it('is not updated while another transaction locks the endpoint, and delays no delivery', async () => {
+    it('is not updated while another transaction locks the endpoint', async () => {
       const one = await inFlight();
       await withOpenTransaction(
         (tx) => tx.run(sql`SELECT 1 FROM webhook_endpoints WHERE id = ${subscription.endpoint.id} FOR UPDATE`),
@@ -242,7 +242,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  describe('successes that are recorded alone', () => {
+  describe('recorded alone', () => {
     const failing = { consecutive_failures: 1, failing_since: new Date(0) };
     for (const { what, state, calls } of [
       { what: 'has failed', state: failing, calls: false },
@@ -268,7 +268,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       });
     }
 
-    it('wait for a transaction that locks the delivery, without delaying other deliveries', async () => {
+    it('wait for a transaction that locks the delivery', async () => {
       const [one, other] = [await inFlight(), await inFlight()];
       let waiting: Promise<boolean> | undefined;
       await withOpenTransaction(
@@ -285,21 +285,21 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(await deliveryRow(one.delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null });
     });
 
-    it('leave a requested resend to the run that was woken for the resend', async () => {
+    it('leave a requested resend to the woken run', async () => {
       const one = await inFlight();
       await resend(one);
       expect(await wakesBy(subscription.clubId, () => succeeds(one))).to.deep.equal([]);
       expect(await deliveryRow(one.delivery.id)).to.include({ status: 'succeeded', requested: 'manual' });
     });
 
-    describe('a success of a direct delivery whose resend was requested', () => {
+    describe('after a request to resend a direct delivery', () => {
       let direct: InFlight;
       beforeEach(async () => {
         direct = await claimedDirectly(subscription, now);
         await resend(direct);
       });
 
-      it('wakes the run of the delivery', async () => {
+      it('wake the run of the delivery', async () => {
         expect(await wakesBy(subscription.clubId, () => succeeds(direct))).to.deep.equal([
           deliveryRun(direct.delivery),
         ]);
@@ -320,7 +320,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
         });
       });
 
-      it('wakes the run only if the transaction of the record commits', async () => {
+      it('wake the run only if the record commits', async () => {
         const before = await everythingOf(direct);
         const cutOff = watching(deps.db, () => Promise.reject(new Error('cut off')));
         record = createSuccessWriter(cutOff);
@@ -343,7 +343,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(await deliveryRow(direct.delivery.id)).to.include({ status: 'succeeded', requested: null, direct: false });
     });
 
-    it('include the success of a manual attempt, because no common statement records such a success', async () => {
+    it('include the success of a manual attempt', async () => {
       const one = await inFlight();
       await endLease(one.delivery.id);
       await resend(one);
@@ -355,7 +355,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  describe('a success of a lost claim', () => {
+  describe('of a lost claim', () => {
     const expectNothing = async (stale: InFlight) => {
       const before = await everythingOf(stale);
       const elsewhere = await inFlight(await buildSubscription(url));
@@ -367,20 +367,20 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(await everythingOf(stale)).to.deep.equal(before);
     };
 
-    it('changes nothing if another attempt claimed the delivery in the meantime', async () => {
+    it('change nothing if another attempt claimed the delivery in the meantime', async () => {
       const stale = await inFlight();
       await endLease(stale.delivery.id);
       await claimed(stale.delivery, now);
       await expectNothing(stale);
     });
 
-    it('changes nothing if the claim was returned', async () => {
+    it('change nothing if the claim was returned', async () => {
       const stale = await inFlight();
       await alter('webhook_deliveries', stale.delivery.id, { lease_until: null });
       await expectNothing(stale);
     });
 
-    it('changes nothing, even if the same statement records the success of the current claim', async () => {
+    it('change nothing, even beside a success of the current claim', async () => {
       const stale = await inFlight();
       await endLease(stale.delivery.id);
       const current = { ...stale, claim: await claimed(stale.delivery, now) };
@@ -400,7 +400,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       ]);
     });
 
-    it('changes nothing if the endpoint and the delivery were deleted', async () => {
+    it('change nothing if the endpoint and the delivery were deleted', async () => {
       const stale = await inFlight();
       await eraseEndpoint(deps.db.manager, subscription.endpoint.id);
       expect(await succeeds(stale)).to.equal(false);
@@ -410,7 +410,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  it('are written with one generic query plan, which scans no whole partition and no needless partition', async () => {
+  it('are written with a query plan that scans no whole partition', async () => {
     const customPlans: number[] = [];
     const steps: string[] = [];
     const scalars: Record<string, string> = { uuid: `'${newId()}'`, 'timestamp with time zone': 'now()' };
@@ -433,7 +433,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     expect(steps.filter((step) => step.includes('Subplans Removed'))).to.have.length.above(0);
   });
 
-  describe('successes that Postgres refuses', () => {
+  describe('refused by Postgres', () => {
     for (const { what, state, answer, sqlState } of [
       {
         what: 'the answer',
@@ -443,7 +443,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       },
       { what: 'the row', state: { attempt_count: 32_767 }, answer: accepted, sqlState: '22003' },
     ]) {
-      it(`fail alone if Postgres refuses ${what}, and smaller statements record the other successes`, async () => {
+      it(`fail alone if Postgres refuses ${what}, and the others are recorded`, async () => {
         const all = await several(5);
         const [, , refusedOne] = all;
         if (!refusedOne) throw new Error('The array has fewer than five entries.');
@@ -482,7 +482,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       Promise.all(all.map((one) => succeeds(one).catch((error: Error) => error.message)));
     const connectionLost = 'Connection terminated unexpectedly';
 
-    it('fail for each caller after one try, and are recorded when the callers try again', async () => {
+    it('fail for each caller after one try', async () => {
       const all = await several(3);
       let calls = 0;
       record = createSuccessWriter(
@@ -506,7 +506,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  describe('successes that are recorded together or alone', () => {
+  describe('recorded together or alone', () => {
     const seed = 36;
     const cases = fc.sample(
       fc.record({
@@ -550,10 +550,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       return one;
     };
 
-    /**
-     * Returns the state after a record, without ids. It also omits the columns that the record of a single success always writes and the
-     * common statement never writes.
-     */
+    /** Without ids, and without the columns that only the record of a single success writes. */
     const stateAfterRecord = async (one: InFlight) => {
       const { delivery, attempts, endpoint } = await everythingOf(one);
       const ids = { id: null, clubId: null, endpointId: null, eventId: null, studentId: null, deliveryId: null };

@@ -23,7 +23,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const minute = 60_000;
 
-/** Complements races-record.test.ts with tests of the rows that a record changes, and of the rows that stay unchanged. */
+/** Complements races-record.test.ts: which rows a record changes. */
 describe('the record of a webhook attempt', () => {
   let deps: VaultDeps;
   let subscription: Subscription;
@@ -94,7 +94,7 @@ describe('the record of a webhook attempt', () => {
     });
   }
 
-  describe('the late success of an attempt that lost its claim, at a healthy endpoint', () => {
+  describe('a late success without a claim', () => {
     let lostClaim: Claim;
     let current: Claim;
     beforeEach('begin another attempt', async () => {
@@ -102,7 +102,6 @@ describe('the record of a webhook attempt', () => {
       await endLease(delivery.id);
       current = await claimed(delivery, now);
     });
-    /** All rows that a success can change. */
     const everything = async () => ({
       delivery: await deliveryRow(delivery.id),
       attempts: await attemptRows(delivery.id),
@@ -115,7 +114,7 @@ describe('the record of a webhook attempt', () => {
       expect(await everything()).to.deep.equal(before);
     });
 
-    it('changes nothing after the other attempt has ended, even while another delivery is in flight', async () => {
+    it('changes nothing after the other attempt has ended', async () => {
       await succeeds(current);
       await claimed(await due(), now);
       const before = await everything();
@@ -125,8 +124,8 @@ describe('the record of a webhook attempt', () => {
     });
   });
 
-  describe('a resend or recovery that is requested during the attempt', () => {
-    /** Makes another worker find an ended lease and a paused endpoint, so that this worker parks the delivery. */
+  describe('a resend or recovery during the attempt', () => {
+    /** Another worker parks the delivery, because its lease has ended and its endpoint is paused. */
     const parkDelivery = async () => {
       await endLease(delivery.id);
       await alterEndpoint({ status: 'paused' });
@@ -134,7 +133,7 @@ describe('the record of a webhook attempt', () => {
       expect((await deliveryRow(delivery.id)).parkedAt?.getTime()).to.equal(now);
     };
 
-    it('needs no further attempt if it is a recovery and the attempt succeeds', async () => {
+    it('is not made if it is a recovery and the attempt succeeds', async () => {
       await hasFailed();
       await resend();
       const claim = await claimed(delivery, now);
@@ -143,7 +142,7 @@ describe('the record of a webhook attempt', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null, parkedAt: null });
     });
 
-    it('is still made if it recovers a canceled delivery and the eighth attempt fails', async () => {
+    it('is still made if it is a recovery and the eighth attempt fails', async () => {
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       const claim = await claimed(delivery, now);
       await disableEndpoint(deps, subscription.clubId, endpointId(), new Date(now));
@@ -158,7 +157,7 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('stays parked at the gate if it is a resend and the attempt succeeds', async () => {
+    it('stays parked if it is a resend and the attempt succeeds', async () => {
       const claim = await claimed(delivery, now);
       await resend();
       await parkDelivery();
@@ -168,7 +167,7 @@ describe('the record of a webhook attempt', () => {
       expect(row.parkedAt?.getTime()).to.equal(now);
     });
 
-    it('stays parked at the gate if it is a second resend and the first resend fails', async () => {
+    it('stays parked if it is a second resend and the first resend fails', async () => {
       await hasFailed();
       await resend();
       const claim = await claimed(delivery, now);
@@ -204,12 +203,11 @@ describe('the record of a webhook attempt', () => {
     expect((await deliveryRow(delivery.id)).attemptCount).to.equal(1);
   });
 
-  describe('the gate of the endpoint after a record (HOOK-5)', () => {
+  describe('the endpoint’s gate after a record (HOOK-5)', () => {
     const looksAt = () => new Date(now + 7 * minute);
     const hold = () => new Date(now + 9 * minute);
-    /** Lets the gate release parked deliveries. */
     const releasing = () => alterEndpoint({ gate_looks_at: looksAt(), release_page: 4 });
-    /** Throttles the endpoint, whose gate has admitted this delivery as a probe. */
+    /** The gate of the throttled endpoint has admitted this delivery as a probe. */
     const probing = async (admitted: { id: string }) =>
       alterEndpoint({
         ...isFailing,
@@ -221,7 +219,7 @@ describe('the record of a webhook attempt', () => {
         release_page: 4,
         admitted_delivery_id: admitted.id,
       });
-    /** Runs the record. @returns whether the gate was woken, and the columns of the endpoint that belong to the gate */
+    /** Whether the gate was woken, and the gate's columns of the endpoint. */
     const gateAfter = async (record: () => Promise<unknown>) => {
       const wakes = await wakesBy(subscription.clubId, record);
       const { admittedDeliveryId: admitted, gateLooksAt, releasePage } = await endpointRow(endpointId());
@@ -243,7 +241,7 @@ describe('the record of a webhook attempt', () => {
       expect(await endpointRow(endpointId())).to.include({ consecutiveFailures: 0, failingSince: null });
     });
 
-    it('is woken by the failure that arms the breaker, and restarts its release with one delivery', async () => {
+    it('is woken by the failure that arms the breaker', async () => {
       await releasing();
       await alterEndpoint({ ...isFailing, consecutive_failures: 4 });
       const claim = await claimed(delivery, now);
@@ -255,14 +253,14 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('keeps its admitted delivery if an attempt fails that was claimed before the breaker armed', async () => {
+    it('keeps its admitted delivery if an attempt from before the arming fails', async () => {
       const claim = await claimed(delivery, now);
       const admitted = await due();
       await probing(admitted);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), admitted: admitted.id });
     });
 
-    it('admits no delivery after the attempt of the admitted delivery has failed', async () => {
+    it('admits no delivery after the admitted delivery has failed', async () => {
       await probing(delivery);
       const claim = await claimed(delivery, now);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({
@@ -273,13 +271,13 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('is woken to admit another delivery if an earlier attempt of the admitted delivery fails', async () => {
+    it('is woken if an earlier attempt of the admitted delivery fails', async () => {
       const claim = await claimed(delivery, now);
       await probing(delivery);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), called: true });
     });
 
-    it('withdraws the admission of a delivery if a resend fails, because a new hold begins', async () => {
+    it('withdraws the admission of a delivery if a resend fails', async () => {
       await probing(await due());
       await resend();
       const claim = await claimed(delivery, now);

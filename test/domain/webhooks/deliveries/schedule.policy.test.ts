@@ -7,7 +7,7 @@ import {
 } from '../../../../domain/webhooks/deliveries/schedule.policy.ts';
 
 const hour = 3_600_000;
-/** The waits after attempts 1 to 7 (DEL-3). */
+/** After attempts 1 to 7 (DEL-3). */
 const waits = [5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
 const jitters = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
@@ -33,7 +33,7 @@ describe('the schedule of eight attempts (DEL-3)', () => {
     expect(total / hour).to.be.within(27, 28);
   });
 
-  it('waits whole milliseconds, at most 10 % more or less than the value in the table', () => {
+  it('waits whole milliseconds, within 10 % of the value in the table', () => {
     fc.assert(
       fc.property(attempts, jitters, (attempt, jitter) => {
         const wait = waitAfterAttempt(attempt, { jitter }) ?? Number.NaN;
@@ -143,7 +143,7 @@ describe('the value of Retry-After (DEL-2)', () => {
     expect(honouredRetryAfter(429, 'Wed, 06 Nov 2030 08:49:37 GMT', now + 1_000)).to.equal(36);
   });
 
-  it('is ignored or is a whole number of seconds up to 10 hours, for any text in the header', () => {
+  it('is ignored, or is a whole number of seconds up to 10 hours', () => {
     fc.assert(
       fc.property(fc.constantFrom(429, 503), fc.string(), (status, header) => {
         const seconds = honouredRetryAfter(status, header, now) ?? 0;

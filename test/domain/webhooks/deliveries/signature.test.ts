@@ -33,7 +33,7 @@ describe('a webhook signature (AUTH-9, SIG-1, SIG-2)', () => {
     expect(verify(secret, asBytes, Buffer.from(body))).to.deep.equal(JSON.parse(body));
   });
 
-  it('equals the signature of the receivers’ library, with whole seconds as timestamp', () => {
+  it('equals the signature of the receivers’ library', () => {
     const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
     const headers = signatureHeaders({
       eventId: 'msg_1',
@@ -48,7 +48,7 @@ describe('a webhook signature (AUTH-9, SIG-1, SIG-2)', () => {
     );
   });
 
-  it('contains the new and the old signature during a rotation, and matches either secret (SIG-4)', () => {
+  it('contains the new and the old signature during a rotation (SIG-4)', () => {
     const [fresh, previous] = [newSecret(), newSecret()];
     const at = Date.now();
     const headers = signatureHeaders({ eventId, body, secrets: [fresh, previous], at });

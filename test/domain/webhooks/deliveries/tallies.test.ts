@@ -19,7 +19,7 @@ const types = ['student.created', 'student.updated'] as const;
 const statuses = ['pending', 'succeeded', 'failed', 'canceled'] as const;
 type Status = (typeof statuses)[number];
 const hour = 3_600_000;
-/** Times just before and after the end of an hour or a day, and times that are some days apart. */
+/** Just before and after the end of an hour or a day, and some days apart. */
 const instants = [
   0,
   1,
@@ -37,7 +37,7 @@ const instants = [
 const plainly = (selected: DeliverySelection) =>
   sql`(SELECT count(*)::int FROM (${selection(sql`id`, selected)}) AS found)`;
 
-/** Returns the total of each selection twice: from the tallies, and from a count of the rows. */
+/** From the tallies, and from a count of the rows. */
 async function compare(selections: readonly DeliverySelection[]): Promise<{ tallied: number[]; counted: number[] }[]> {
   const byTallies = list(selections.map(counting));
   const byCounting = list(selections.map(plainly));
@@ -49,7 +49,6 @@ async function tallied(selected: DeliverySelection): Promise<number | undefined>
   return (await compare([selected]))[0]?.tallied[0];
 }
 
-/** Selections with each combination of a status, a type, and one of seven time ranges. */
 function selectionsOf(endpointId: Id): DeliverySelection[] {
   const times = [
     { since: -Infinity, until: Infinity },
@@ -73,7 +72,7 @@ interface NewEvent {
   status: Status;
 }
 
-/** Inserts an event with a delivery to each endpoint in one statement, like the fan-out. */
+/** One statement inserts the event and its deliveries, as the fan-out does. */
 async function insert(tx: EntityManager, clubId: Id, endpointIds: readonly Id[], event: NewEvent): Promise<Id> {
   const id = newId();
   const createdAt = new Date(event.createdAt);
@@ -96,7 +95,6 @@ interface History {
   endpoints: Id[];
 }
 interface Step {
-  /** The name of the step in the report of a failed property. */
   what: string;
   happen: (tx: EntityManager, history: History) => Promise<unknown>;
 }
@@ -195,7 +193,7 @@ describe('delivery tallies', () => {
     );
   });
 
-  it('count only committed changes, and do not make two writers of one endpoint wait', async () => {
+  it('count only committed changes, without delaying writers', async () => {
     const source = await testDatabase();
     const endpointId = await endpoint();
     const everything = { endpointId, since: -Infinity, until: Infinity };
@@ -246,7 +244,7 @@ describe('delivery tallies', () => {
     expect(await rowsOf('webhook_tally_changes', endpointId)).to.deep.equal([]);
   });
 
-  it('have no rows of a deleted endpoint after a rollup, but rows per day and hour of other endpoints', async () => {
+  it('have no rows of a deleted endpoint after a rollup', async () => {
     const source = await testDatabase();
     const [deleted, remaining] = [await endpoint(), await endpoint()];
     for (const createdAt of instants.slice(0, 3)) {

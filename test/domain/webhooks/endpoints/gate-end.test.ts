@@ -15,7 +15,7 @@ import {
 import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
 import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
-/** Before the gate ends, its transaction must lock the endpoint's row and find no parked delivery (HOOK-6). */
+/** Before the gate ends, it must lock the endpoint's row and find no parked delivery (HOOK-6). */
 describe('a delivery that is parked while its endpoint’s gate ends', () => {
   const delivering = useDeliveries();
 
@@ -43,7 +43,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     let opening: Promise<unknown> | undefined;
     let gate: Promise<unknown> | undefined;
     await withOpenTransaction(
-      // Another transaction locks the delivery, so that the parking stops between the read of the endpoint and the write.
+      // A lock on the delivery stops the parking between the read of the endpoint and the write.
       (tx: Transaction) => tx.manager.query(`SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [delivery.id]),
       async () => {
         parking = readState(deps.db, delivery.id, Date.now());
@@ -57,14 +57,13 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     expect(await parking).to.include({ waitingFor: 'endpoint' });
     await opening;
     await gate;
-    // The endpoint is enabled before or after the step of the gate. In both cases this change woke the gate again, and the gate now
-    // releases the delivery.
+    // The enabling woke the gate again.
     expect(await tendGate(deps, delivery.endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
     expect(await wakesOf(delivery.id), 'woken').to.equal(1);
   });
 
-  it('is attempted immediately if the endpoint is enabled and the gate ends before the parking', async () => {
+  it('is attempted immediately if the gate ends before the parking', async () => {
     const delivery = await duePaused();
     const deps = await testDeps();
     let parking: Promise<unknown> | undefined;
@@ -83,7 +82,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     });
   });
 
-  it('is not lost if the endpoint is paused at that moment, because the pause waits for the gate', async () => {
+  it('is not lost if the endpoint is paused at that moment', async () => {
     const delivery = await duePaused();
     await enable(delivery);
     const { clubId, endpoint } = delivery;
@@ -94,7 +93,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
         const query = async (statement: string, parameters: unknown[]) => {
           const rows: unknown = await tx.manager.query(statement, parameters);
           if (pausing === undefined) {
-            // The transaction of the gate has executed its first statement, and has not written anything yet.
+            // The gate has executed its first statement, and has not written anything.
             pausing = pauseEndpoint(deps, clubId, endpoint.id, new Date());
             await untilWaitingForLocks(1);
           }
@@ -114,7 +113,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
   });
 
-  /** Runs enableEndpoint and the last step of the gate in this open transaction. */
+  /** Both run in this open transaction. */
   async function openAndEndTheGate(tx: Transaction, { clubId, endpoint }: TestWebhookDelivery): Promise<void> {
     const within = { db: nestedIn(tx.manager), vault: (await testDeps()).vault };
     await enableEndpoint(within, clubId, endpoint.id, new Date());
@@ -122,7 +121,6 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
   }
 });
 
-/** A database whose transactions run inside an open transaction. */
 function nestedIn(manager: EntityManager): Database {
   const source = { manager, transaction: (work: (inner: object) => Promise<unknown>) => work(manager) };
   return new Database(source as unknown as DataSource, { notify() {} });

@@ -15,7 +15,7 @@ import { expect } from 'chai';
 const minute = 60_000;
 const url = 'https://93.184.216.34/hooks';
 
-/** Builds this number of deliveries, each for a different event. */
+/** Each delivery has its own event. */
 async function multiply(subscription: Subscription, count: number): Promise<void> {
   const { id } = await buildWebhookDelivery(subscription);
   await (
@@ -65,7 +65,7 @@ describe('an endpoint with a long queue', function () {
     expect((await endpointRow(subscription.endpoint.id)).gateLooksAt).to.equal(null);
   });
 
-  it('cancels and releases deliveries with bulk priority, except the first released delivery (ENG-15)', async () => {
+  it('cancels and releases deliveries with bulk priority, except the first (ENG-15)', async () => {
     const deps = await testDeps();
     const wakesAfter = async (act: () => Promise<unknown>) => {
       await wakesBy(subscription.clubId, act);
@@ -95,7 +95,7 @@ describe('an endpoint with a long queue', function () {
     });
   });
 
-  it('is disabled after five days of failures, and its gate cancels all deliveries in several steps', async () => {
+  it('is disabled after five days of failures, and its gate cancels all deliveries', async () => {
     const failingSince = new Date(Date.now() - 6 * 24 * 60 * minute);
     await multiply(subscription, 2_000);
     await alter('webhook_endpoints', subscription.endpoint.id, {
@@ -121,7 +121,7 @@ describe('an endpoint with a long queue', function () {
   });
 });
 
-describe('an endpoint after a step of a delivery, or after a change of its status', () => {
+describe('an endpoint after a change', () => {
   const delivering = useDeliveries();
   const failing = { consecutive_failures: 4, failing_since: new Date() };
   const due = async (respond: () => { status: number }) => {
@@ -137,7 +137,7 @@ describe('an endpoint after a step of a delivery, or after a change of its statu
     expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 1, releasePage: 0 });
   });
 
-  it('has a gate that is due immediately after a success, so that the sweeper finds a lost gate', () =>
+  it('has a gate that is due immediately after a success', () =>
     withClockStopped(async (now) => {
       const delivery = await due(() => ({ status: 200 }));
       const holdUntil = new Date(now + 60 * minute);
@@ -149,7 +149,7 @@ describe('an endpoint after a step of a delivery, or after a change of its statu
       expect(row.gateLooksAt?.getTime()).to.equal(now);
     }));
 
-  it('is no longer throttled after a success, even without recorded failures (a state of older versions)', async () => {
+  it('is no longer throttled after a success, even without recorded failures', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const oldState = { consecutive_failures: 0, breaker_step: 3, admitted_delivery_id: delivery.id };
     await alter('webhook_endpoints', delivery.endpoint.id, oldState);
@@ -157,7 +157,7 @@ describe('an endpoint after a step of a delivery, or after a change of its statu
     expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 0, admittedDeliveryId: null });
   });
 
-  it('keeps its breaker at step 16 and its hold at one hour after any further failure', () =>
+  it('keeps its breaker at step 16 and its hold at one hour', () =>
     withClockStopped(async (now) => {
       const delivery = await due(() => ({ status: 500 }));
       await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, breaker_step: 16 });
@@ -168,7 +168,7 @@ describe('an endpoint after a step of a delivery, or after a change of its statu
       expect(row.holdUntil?.getTime()).to.equal(now + 60 * minute);
     }));
 
-  it('releases a parked recovery when it is enabled, even if the recovery was interrupted', async () => {
+  it('releases an interrupted recovery when it is enabled', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const deps = await testDeps();
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, status: 'paused', breaker_step: 3 });
@@ -178,7 +178,7 @@ describe('an endpoint after a step of a delivery, or after a change of its statu
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('makes no requested attempt of a purged delivery (a state of older versions)', async () => {
+  it('makes no requested attempt of a purged delivery', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const oldState = { status: 'succeeded', payload_purged_at: new Date(), requested: 'manual' };
     await alter('webhook_deliveries', delivery.id, oldState);

@@ -1,4 +1,4 @@
-/** Tests the cancellation of an endpoint's queue, and attempts that are in flight during this cancellation (HOOK-9). */
+/** Tests the cancellation of an endpoint's queue (HOOK-9). */
 import { expect } from 'chai';
 import type { Answer } from '../../../../dev/clients/receiver.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
@@ -26,7 +26,6 @@ const second = 1_000;
 describe('the cancellation of an endpoint’s queue', () => {
   const delivering = useDeliveries();
 
-  /** An attempt that is in flight until `finish` is called. */
   const inFlight = async () => {
     const answer = Promise.withResolvers<Answer>();
     const receiver = await delivering().receiver(() => answer.promise);
@@ -111,7 +110,7 @@ describe('the cancellation of an endpoint’s queue', () => {
     expect(receiver.requests).to.have.length(0);
   });
 
-  it('makes a concurrent fan-out wait, so that the fan-out creates no delivery', async () => {
+  it('makes a concurrent fan-out wait and create no delivery', async () => {
     const { db } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const fact = factAbout(subscription, 'student.updated');
@@ -141,7 +140,7 @@ describe('the cancellation of an endpoint’s queue', () => {
       expect((await attemptRows(delivery.id)).map(({ outcome }) => outcome)).to.deep.equal(['succeeded']);
     });
 
-    it('leaves the delivery canceled and the endpoint unchanged if the attempt fails', async () => {
+    it('leaves the delivery canceled if the attempt fails', async () => {
       const { delivery, finish } = await inFlight();
       await disable(delivery);
       const before = await endpointRow(delivery.endpoint.id);
@@ -159,7 +158,7 @@ describe('the cancellation of an endpoint’s queue', () => {
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
       });
 
-    it('ends its delivery as succeeded after a 2xx, even if the endpoint was disabled and enabled', async () => {
+    it('ends as succeeded after a 2xx, even if the endpoint was disabled and enabled', async () => {
       const { delivery, finish } = await inFlight();
       await disable(delivery);
       await enable(delivery);

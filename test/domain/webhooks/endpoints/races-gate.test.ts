@@ -31,7 +31,6 @@ describe('an endpoint’s gate during concurrent changes', () => {
   });
   const deliveries = (count: number): Promise<TestWebhookDelivery[]> =>
     Promise.all(Array.from({ length: count }, () => buildWebhookDelivery(subscription)));
-  /** Throttles the endpoint. The first hold of its breaker ends at this time. */
   const throttle = (holdUntil: number) =>
     alter('webhook_endpoints', subscription.endpoint.id, {
       consecutive_failures: 5,
@@ -74,7 +73,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
       await withOpenTransaction(
         async (tx) => {
           await readState(databaseOf(tx), delivery.id, now);
-          // The status is changed directly, so that only the parked delivery keeps the gate open.
+          // Changes the status without a wake, so that only the parked delivery keeps the gate open.
           await tx.manager.query(`UPDATE webhook_endpoints SET status = 'enabled' WHERE id = $1`, [
             subscription.endpoint.id,
           ]);
@@ -124,8 +123,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
   it(`releases ${gateRules.recoveriesAtATime} recoveries, even after failures of earlier attempts`, async () => {
     const list = await deliveries(8);
     const now = Date.now();
-    // Eight attempts are in flight when the endpoint is disabled and enabled, and all deliveries are recovered. Four of these attempts are
-    // eighth attempts, the last attempts of the schedule.
+    // Eight attempts are in flight when the endpoint is disabled, enabled and recovered. Four of them are last attempts.
     for (const { id } of list.slice(0, 4)) await alter('webhook_deliveries', id, { schedule_position: 7 });
     const claims = await Promise.all(list.map(async ({ id }) => ({ id, claim: await claimed({ id }) })));
     for (const { id } of list) {
@@ -143,7 +141,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
     await alter('webhook_endpoints', endpoint.id, { breaker_step: 0, hold_until: null, consecutive_failures: 0 });
     await tendGate(deps, endpoint.id, now + 1_000);
     expect(await countParked(list)).to.equal(4);
-    // Each delivery still has its recovery attempt. The failure of the earlier attempt did not change the status to `failed`.
+    // The earlier attempt's failure did not fail the delivery, which still has its recovery attempt.
     for (const { id } of list) {
       const row = await deliveryRow(id);
       expect(row, id).to.include({ status: 'pending', requested: 'recovery', attemptCount: 1 });
@@ -152,7 +150,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
   });
 
   describe('during the removal of a student', () => {
-    it('skips deliveries that the uncommitted removal cancels, and does not wait for the removal', async () => {
+    it('skips deliveries that the uncommitted removal cancels', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const others = { ...subscription, studentId: (await buildStudent(subscription.clubId)).id };
       const other = await buildWebhookDelivery(others);
@@ -171,7 +169,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
       expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'canceled' }, posted: 0 });
     });
 
-    it('makes a removal wait for an uncommitted release, and cancel the released delivery', async () => {
+    it('makes the removal wait for an uncommitted release', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -192,7 +190,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
   });
 
   describe('after the breaker arms', () => {
-    it('allows an attempt that was claimed before, but its failure does not arm the breaker again', async () => {
+    it('does not arm the breaker again if an older attempt fails', async () => {
       const [fifth, other, third] = (await deliveries(3)) as [
         TestWebhookDelivery,
         TestWebhookDelivery,
@@ -258,7 +256,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
     expect((await stepOf(admitted, accepted, now + 2 * minute)).posted).to.equal(1);
   });
 
-  it('doubles the hold only once after forty failures of attempts that were in flight together', async () => {
+  it('doubles the hold only once after forty concurrent failures', async () => {
     const list = await deliveries(40);
     const now = Date.now();
     await throttle(now);

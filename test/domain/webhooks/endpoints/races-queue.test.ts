@@ -33,7 +33,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
   const within = (db: VaultDeps['db']): VaultDeps => ({ ...deps, db });
   const of = ({ clubId, endpoint }: Subscription) => [clubId, endpoint.id] as const;
   const codeOf = (error: unknown) => (error instanceof DomainError ? error.code : error);
-  /** Starts `begin` while the transaction of `open` is uncommitted, and expects `begin` to wait for a lock. */
+  /** Starts `begin` while the transaction of `open` is uncommitted. `begin` must wait for a lock. */
   const meanwhile = async <T>(open: (inside: VaultDeps) => Promise<unknown>, begin: () => Promise<T>): Promise<T> => {
     let waiting: Promise<T> | undefined;
     await withOpenTransaction(
@@ -60,7 +60,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
     expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null });
   });
 
-  it('make a recovery skip a canceled delivery whose body an uncommitted removal deletes', async () => {
+  it('make a recovery skip a delivery that an uncommitted removal changes', async () => {
     const delivery = await buildWebhookDelivery(subscription, now);
     await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
     const since = new Date(now.getTime() - 60_000);
@@ -75,7 +75,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
   describe('a fan-out during a change of the endpoint', () => {
     const tell = (fact: ReturnType<typeof factAbout>, { db } = deps) => fanOut(db, fact, now);
 
-    it('creates no delivery while the disabling of the endpoint is uncommitted', async () => {
+    it('creates no delivery while a disable is uncommitted', async () => {
       const fact = factAbout(subscription, 'student.updated');
       const deliveries = await meanwhile(
         (inside) => disableEndpoint(inside, ...of(subscription), now),
@@ -85,7 +85,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
       expect(await deliveryOf(fact.id, subscription.endpoint.id)).to.equal(null);
     });
 
-    it('makes the disabling of the endpoint wait for its commit, and then cancel the created deliveries', async () => {
+    it('makes a disable wait, which then cancels the created deliveries', async () => {
       const fact = factAbout(subscription, 'student.updated');
       await meanwhile(
         (inside) => tell(fact, inside),
@@ -95,7 +95,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
       expect(delivery).to.include({ status: 'canceled', cancelReason: null });
     });
 
-    it('creates parked deliveries while the pause of the endpoint is uncommitted', async () => {
+    it('creates parked deliveries while a pause is uncommitted', async () => {
       const fact = factAbout(subscription, 'student.updated');
       const [delivery] = await meanwhile(
         (inside) => pauseEndpoint(inside, ...of(subscription), now),
@@ -108,14 +108,14 @@ describe('concurrent changes of an endpoint’s queue', () => {
     });
   });
 
-  describe('a manual request while the endpoint is being disabled', () => {
+  describe('a manual request during a disable', () => {
     const requests: Record<string, (delivery: TestWebhookDelivery, inside: VaultDeps) => Promise<unknown>> = {
       recovery: (delivery, inside) => recoverDeliveries(inside, ...of(delivery), new Date(now.getTime() - 60_000), now),
       resend: (delivery, inside) => resendDelivery(inside, ...of(delivery), delivery.id, now),
       test: (delivery, inside) => sendTest(inside, ...of(delivery), now),
     };
     for (const [name, ask] of Object.entries(requests)) {
-      it(`makes a ${name} wait while the disabling is uncommitted, and then rejects the ${name}`, async () => {
+      it(`makes a ${name} wait for the commit, and then rejects the ${name}`, async () => {
         const delivery = await buildWebhookDelivery(subscription);
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         const refusal = await meanwhile(
@@ -126,7 +126,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
         expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null, parkedAt: null });
       });
 
-      it(`makes the disabling wait for an uncommitted ${name}, and then cancel the requested attempt`, async () => {
+      it(`makes the disable wait for an uncommitted ${name}, and then cancel the requested attempt`, async () => {
         const delivery = await buildWebhookDelivery(subscription);
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         await meanwhile(
@@ -145,7 +145,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
     }
   });
 
-  it('make a claim fail while the disabling of the endpoint is uncommitted', async () => {
+  it('make a claim fail while a disable is uncommitted', async () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       (inside) => disableEndpoint(inside, ...of(subscription), now),
@@ -154,7 +154,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
     expect(claim).to.equal(undefined);
   });
 
-  it('make a claim fail while the removal of the student is uncommitted', async () => {
+  it('make a claim fail while a student’s removal is uncommitted', async () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       ({ db }) => removeStudent(depsOn(db), delivery.clubId, delivery.studentId, now),
@@ -165,7 +165,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
 
   describe('the lock order of deliveries by id', () => {
     for (const lockedDelivery of ['requested', 'pending'] as const) {
-      it(`lets a removal and a disabling succeed without a retry if the ${lockedDelivery} delivery is locked`, async () => {
+      it(`lets a removal and a disable succeed without a retry if the ${lockedDelivery} delivery is locked`, async () => {
         const requested = await buildWebhookDelivery(subscription);
         const pending = await buildWebhookDelivery(subscription);
         expect(requested.id < pending.id).to.equal(true);
@@ -189,7 +189,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
       });
     }
 
-    it('causes no error if removals, gates, disablings, recoveries and failures run at the same time', async function () {
+    it('causes no error if many kinds of changes run at the same time', async function () {
       this.timeout(60_000);
       const subscriptions = await Promise.all(
         Array.from({ length: 4 }, () => buildSubscription('https://receiver.test/hook')),

@@ -83,7 +83,7 @@ describe('the body of an event', () => {
     );
   });
 
-  it('is not assembled for a fact whose record is missing', async () => {
+  it('is not built for a fact without its record', async () => {
     const error: unknown = await bodyOf(factOf('access.granted')).catch((reason: unknown) => reason);
     expect(error).to.have.property('message', 'The record of the fact access.granted does not exist');
   });
@@ -99,7 +99,7 @@ describe('the bodies of several facts', () => {
     factsOfOther = await factsOfEachType('Bea', now);
   });
 
-  it('equal the bodies of the single facts, in the same order, for all types and two clubs', async () => {
+  it('equal the bodies of the single facts, in order', async () => {
     const { db } = await testDeps();
     const facts = [...factsOfClub, ...factsOfOther.toReversed(), ...factsOfClub.slice(0, 4)];
     const bodies = await assembleBodies(db, facts, now);
@@ -124,14 +124,14 @@ describe('the bodies of several facts', () => {
     expect(error).to.have.property('message', `The record of the fact ${stray.fact.type} does not exist`);
   };
 
-  it('are not assembled if the record of one fact belongs to another club', async () => {
+  it('are not built if a record belongs to another club', async () => {
     const clubId = factsOfOther[0]?.fact.clubId ?? '';
     const withRecord = factsOfClub.filter(({ fact }) => fact.subjectId !== null);
     expect(withRecord).to.have.length(eventTypes.length - 3);
     await eachCase(withRecord, (one) => expectMissing({ ...one, fact: { ...one.fact, clubId } }));
   });
 
-  it('are not assembled if the sale or completion of one fact belongs to another student', async () => {
+  it('are not built if a sale or completion belongs to another student', async () => {
     const factsOfStudent = factsOfClub.filter(({ fact }) => /^(purchase|subscription|lesson|course)/.test(fact.type));
     expect(factsOfStudent).to.have.length(6);
     await eachCase(factsOfStudent, (one) => expectMissing({ ...one, fact: { ...one.fact, studentId: newId() } }));

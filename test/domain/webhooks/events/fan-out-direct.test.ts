@@ -24,7 +24,7 @@ import { depsOn, testDeps } from '../../../toolkit/stack/database.ts';
 const url = 'https://receiver.test/hook';
 const leaseMs = 25_000;
 
-describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
+describe('the fan-out to the direct lane (HOOK-18)', () => {
   let db: Database;
   let subscription: Subscription;
   let now: Date;
@@ -34,7 +34,6 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
     subscription = await buildSubscription(url);
   });
 
-  /** Records a fact for the relay. */
   const recordFor = async (
     { clubId, studentId }: Subscription,
     type: EventType = 'student.updated',
@@ -45,7 +44,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
     const id = await db.transaction((tx) => recordFact(tx, { ...fact, ...(subjectId && { subjectId }) }));
     return { ...fact, id, subjectId: subjectId ?? null, details: null };
   };
-  /** Returns for each fact whether the fact still waits for the relay. */
+  /** Whether each fact still waits for the relay. */
   const waiting = (facts: readonly ClaimedFact[]) =>
     Promise.all(facts.map(async ({ id }) => (await db.one(sql`SELECT 1 FROM facts WHERE id = ${id}`)) !== undefined));
   const deliveriesOf = ({ id }: { id: Id }) =>
@@ -60,7 +59,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       endpoints.some(({ id }) => id === endpointId);
 
   describe('the claim', () => {
-    it('is written with the delivery: fence 1, a lease of 25 s, and the row of attempt 1', async () => {
+    it('is written with the delivery: fence 1, a lease of 25 s, and attempt 1', async () => {
       const lane = fakeLane();
       const fact = await recordFor(subscription);
       const startedAt = Date.now();
@@ -100,7 +99,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
     });
 
     for (const secrets of ['one secret', 'a rotated secret', 'a rotated secret that has expired'] as const) {
-      it(`has the same fields and rows as the claim of a workflow step (${secrets})`, async () => {
+      it(`equals the claim of a workflow step (${secrets})`, async () => {
         const { clubId, endpoint } = subscription;
         if (secrets !== 'one secret')
           await rotateSecret(await testDeps(), clubId, endpoint.id, { expirePrevious: false }, now);
@@ -150,7 +149,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.startedAttempts).to.deep.equal([]);
     });
 
-    it('contains the time of the claim by the monotonic clock', async () => {
+    it('contains its time by the monotonic clock', async () => {
       const lane = fakeLane();
       const earliest = performance.now();
       await fanOutNow([await recordFor(subscription), await recordFor(subscription)], { lane });
@@ -176,7 +175,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       );
     });
 
-    describe('with one direct delivery and one other delivery', () => {
+    describe('with one direct and one other delivery', () => {
       let other: { id: Id };
       let fact: ClaimedFact;
       let first: Awaited<ReturnType<typeof fanOutNow>>;
@@ -217,7 +216,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
         });
       }
 
-      it('starts a run for the direct delivery too, after that delivery was handed over', async () => {
+      it('starts a run for the direct delivery after its hand-over', async () => {
         const direct = (await deliveriesOf(fact)).filter((one) => one.direct);
         for (const { id } of direct) await endLease(id);
         await handOverLost(db, now);
@@ -245,7 +244,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.startedAttempts).to.have.length(2);
     });
 
-    it('is deleted if no endpoint subscribes but a lane exists, and stays for the relay without a lane', async () => {
+    it('is deleted if a lane exists but no endpoint subscribes', async () => {
       const facts = [await recordFor(subscription, 'access.granted'), await recordFor(subscription, 'access.granted')];
       expect((await fanOutNow(facts.slice(0, 1), {})).map(inShort)).to.deep.equal([0]);
       expect(await waiting(facts)).to.deep.equal([true, true]);
@@ -274,7 +273,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect([...lane.permits]).to.deep.equal(lane.startedAttempts.map(({ id }) => id));
     });
 
-    it('is attempted directly while a permit is free, and is left to a run otherwise', async () => {
+    it('is attempted directly only while a permit is free', async () => {
       const facts: ClaimedFact[] = [];
       for (let count = 0; count < 5; count++) facts.push(await recordFor(subscription));
       let slots = 2;
@@ -293,7 +292,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       { what: 'is throttled, although no failure is counted', state: { breaker_step: 1 }, healthy: true },
       { what: 'is paused', state: { status: 'paused' }, healthy: true },
     ]) {
-      it(`is omitted if the endpoint ${what}, for one fact and for several facts`, async () => {
+      it(`is omitted if the endpoint ${what}, for one or several facts`, async () => {
         await alter('webhook_endpoints', subscription.endpoint.id, state);
         const lane = fakeLane();
         const facts: ClaimedFact[] = [];
@@ -314,7 +313,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       });
     }
 
-    it('is omitted for a disabled endpoint, which gets no delivery', async () => {
+    it('is omitted for a disabled endpoint', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'disabled' });
       const lane = fakeLane();
       const fact = await recordFor(subscription);
@@ -346,7 +345,6 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
   });
 
   describe('permits of the lane', () => {
-    /** A fact whose body cannot be read. */
     const unreadable = () => recordFor(subscription, 'lesson.completed', 1, newId());
     const failureOf = async (fanningOut: Promise<unknown>) =>
       fanningOut.then(
@@ -358,7 +356,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.startedAttempts).to.deep.equal([]);
     };
 
-    it('are released if the transaction is rolled back, and no attempt begins', async () => {
+    it('are released if the transaction is rolled back', async () => {
       const facts = [await recordFor(subscription), await recordFor(subscription)];
       const lane = fakeLane();
       const cutOff = watching(db, () => Promise.reject(new Error('cut off')));
@@ -371,7 +369,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await waiting(facts)).to.deep.equal([true, true]);
     });
 
-    it('are not kept if one body is unreadable, and the other fact then succeeds alone', async () => {
+    it('are not kept if one body is unreadable', async () => {
       subscription = await buildSubscription(url, ['student.updated', 'lesson.completed']);
       const facts = [await recordFor(subscription), await unreadable()];
       const lane = fakeLane();
@@ -402,7 +400,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       }
     });
 
-    it('are released if the connection is lost after the commit, and a run makes the attempts later', async () => {
+    it('are released if the connection is lost after the commit', async () => {
       const fact = await recordFor(subscription);
       const lane = fakeLane();
       const losing = unreliable(db, () => 'after');
@@ -416,7 +414,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect((await deliveryRow(row?.id ?? '')).direct).to.equal(false);
     });
 
-    it('are released if the deliveries already exist, and no attempt begins', async () => {
+    it('are released if the deliveries already exist', async () => {
       const fact = await recordFor(subscription);
       await fanOutNow([fact], {});
       const [row] = await deliveriesOf(fact);
@@ -429,7 +427,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
     });
 
-    it('are released for an endpoint that subscribes later, because its delivery gets the earlier body', async () => {
+    it('are released for an endpoint that subscribes later', async () => {
       const fact = await recordFor(subscription);
       await fanOutNow([fact], {});
       const [first] = await deliveriesOf(fact);
@@ -449,7 +447,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect((await claimed({ id }, later.getTime())).body).to.equal(body);
     });
 
-    it('are held by only one of four relays that fan out one fact at the same time', async () => {
+    it('are held by only one of four relays that fan out one fact', async () => {
       const fact = await recordFor(subscription);
       const lanes = [1, 2, 3, 4].map(() => fakeLane());
       const answers = await Promise.all(lanes.map((lane) => fanOutNow([fact], { lane })));
@@ -487,7 +485,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       ]);
     });
 
-    it('wait for the lane before the transaction begins, but only if an endpoint is subscribed', async () => {
+    it('wait for the lane before the transaction begins', async () => {
       const order: string[] = [];
       const lane = fakeLane(() => {
         order.push('take');

@@ -75,7 +75,7 @@ const addresses: readonly (readonly [string, string])[] = [
   ['3fff::1', 'reserved'],
   ['2001:2::1', 'benchmarking'],
   ['2001:20::1', 'orchid2'],
-  // IPv6 addresses that embed an IPv4 address. Each form has a private and a public address.
+  // These forms embed an IPv4 address, each a private and a public one.
   ['::ffff:127.0.0.1', 'ipv4Mapped'],
   ['::ffff:7f00:1', 'ipv4Mapped'],
   ['::ffff:8.8.8.8', 'ipv4Mapped'],
@@ -90,7 +90,6 @@ const addresses: readonly (readonly [string, string])[] = [
   ['2002:808:808::1', '6to4'],
   ['2001::7f00:1', 'teredo'],
   ['2001:0:4136:e378:8000:63bf:3fff:fdd2', 'teredo'],
-  // All known addresses of cloud metadata services.
   ['169.254.169.254', 'cloudMetadata'],
   ['169.254.170.2', 'cloudMetadata'],
   ['100.100.100.200', 'cloudMetadata'],
@@ -118,7 +117,7 @@ const addresses: readonly (readonly [string, string])[] = [
 
 describe('classification of addresses (only public addresses are allowed)', () => {
   for (const [address, expected] of addresses) {
-    it(`${address || '(empty)'} is ${expected}`, () => {
+    it(`finds that ${address || '(empty)'} is ${expected}`, () => {
       expect(classifyAddress(address)).to.equal(expected);
       expect(isAllowed(address, [])).to.equal(expected === 'public');
     });
@@ -162,7 +161,7 @@ describe('networks that an operator allows', () => {
     ['127.1', ['0.0.0.0/0'], false],
   ];
   for (const [address, networks, expected] of cases) {
-    it(`${address} is ${expected ? 'allowed' : 'refused'} with [${networks.join(', ')}]`, () => {
+    it(`make ${address} ${expected ? 'allowed' : 'refused'}: [${networks.join(', ')}]`, () => {
       expect(isAllowed(address, networks)).to.equal(expected);
     });
   }

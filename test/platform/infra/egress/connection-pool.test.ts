@@ -23,7 +23,7 @@ import {
 
 const secrets = [newSecret()];
 const ok = respondWith('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
-/** Limits for connections. The idle limit is so long that even a slow machine does not reach the limit during a test. */
+/** Even a slow machine does not reach these idle limits during a test. */
 const patient = { ...connectionLimits, idleMs: 60_000, ageMs: 60_000 };
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -70,7 +70,7 @@ describe('the pool of connections to receivers', () => {
       ...(signal && { signal }),
     });
 
-  it('has enough connections for all simultaneous attempts of a process on both lanes', () => {
+  it('has enough connections for all attempts of a process', () => {
     const direct = 900; // The maximum of WEBHOOK_DIRECT_ATTEMPTS.
     const ofRuns = slots.webhooks.activities + slots.webhooks.workflowTasks;
     expect(connectionLimits.open).to.be.at.least(direct + ofRuns);
@@ -110,7 +110,7 @@ describe('the pool of connections to receivers', () => {
       expect(receiver.connections()).to.equal(opened);
     });
 
-  it('reuses a connection only for its own host name, not for a different name of the same address', async () => {
+  it('reuses a connection only for its own host name', async () => {
     const receiver = await receiverThat(ok);
     const resolve: Resolve = async () => ['127.0.0.1'];
     const egress = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa: authority.certificate, resolve });
@@ -121,7 +121,7 @@ describe('the pool of connections to receivers', () => {
     expect(receiver.connections()).to.equal(2);
   });
 
-  it('does not reuse a connection that was idle too long, is too old, or still has an unread response', async () => {
+  it('does not reuse a connection that is too old or has an unread response', async () => {
     const receiver = await receiverThat(ok);
     const idle = connectionsWith({ idleMs: 100 });
     await post(idle, receiver);
@@ -146,7 +146,7 @@ describe('the pool of connections to receivers', () => {
     expect(talkative.connections(), 'not read to its end').to.equal(2);
   });
 
-  it('closes a connection if the receiver’s connection header or keep-alive header requires this', async () => {
+  it('closes a connection if the receiver’s headers require this', async () => {
     for (const header of ['connection: close', 'keep-alive: timeout=1']) {
       const receiver = await receiverThat(respondWith(`HTTP/1.1 200 OK\r\n${header}\r\ncontent-length: 0\r\n\r\n`));
       const connections = connectionsWith();
@@ -156,7 +156,7 @@ describe('the pool of connections to receivers', () => {
     }
   });
 
-  it('closes a connection when the receiver sends a response without a request, and ignores this response', async () => {
+  it('closes a connection if the receiver sends a response without a request', async () => {
     const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
     const uninvited = 'HTTP/1.1 500 Oops\r\ncontent-length: 3\r\n\r\nbad';
     const receiver = await receiverThat((socket, _request, number) =>
@@ -194,7 +194,7 @@ describe('the pool of connections to receivers', () => {
     expect(receiver.requests).to.have.length(4);
   });
 
-  it('repeats a request only once, and only if a reused connection closes without any response', async () => {
+  it('repeats a request only once, and only without any response', async () => {
     const dead = await receiverThat((socket, request, number) => {
       if (number === 1) ok(socket, request, number);
       else socket.destroy();
@@ -223,7 +223,7 @@ describe('the pool of connections to receivers', () => {
     expect(nonsense.requests, 'nonsense').to.have.length(2);
   });
 
-  it('opens a new connection if the idle connection has already ended, and sends the request only once', async () => {
+  it('opens a new connection if the idle connection has already ended', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number > 1) socket.destroy();
       else {
@@ -266,7 +266,7 @@ describe('the pool of connections to receivers', () => {
     expect(receiver.requests).to.have.length(2);
   });
 
-  it('closes an idle connection at the limit of open connections, and throws if all connections are busy', async () => {
+  it('closes an idle connection at the limit of open connections', async () => {
     const [first, second] = [await receiverThat(ok), await receiverThat(ok)];
     const hanging = await receiverThat(() => {});
     const connections = connectionsWith({ open: 2 });
@@ -289,7 +289,7 @@ describe('the pool of connections to receivers', () => {
     expect(receivers.map((receiver) => receiver.connections())).to.deep.equal([2, 1, 1]);
   });
 
-  it('keeps at most 512 idle connections, and closes the least recently used connection first', async () => {
+  it('keeps at most 512 idle connections', async () => {
     const answer = 'HTTP/1.1 204 No Content\r\n\r\n';
     const receiver = await startTcpReceiver((socket) => socket.on('data', () => socket.write(answer)));
     running.push(receiver);
@@ -333,7 +333,7 @@ describe('the pool of connections to receivers', () => {
     expect(alive.connections()).to.equal(1);
   });
 
-  it('finishes the running request when the pool is closed, and then leaves no connection open', async () => {
+  it('finishes the running request when the pool is closed', async () => {
     const closing = Promise.withResolvers<void>();
     const receiver = await receiverThat((socket) => {
       socket.on('close', () => closing.resolve());

@@ -9,13 +9,13 @@ import { respondWith, startReceiver } from '../../../toolkit/fakes/tls-receiver.
 import { expect } from 'chai';
 import { mock } from 'node:test';
 
-/** Resolves every name to a public address, so that a URL can be refused only for its form or its literal address. */
+/** So that a URL can be refused only for its form or its literal address. */
 const everyNameIsPublic: Resolve = async () => ['93.184.215.14'];
 
 const loopback = ['127.0.0.0/8'];
 const noContent = respondWith('HTTP/1.1 204 No Content\r\n\r\n');
 
-/** URLs whose host is a non-public address, in many spellings. */
+/** The hosts are non-public addresses, in many spellings. */
 const literals = [
   'https://0.0.0.0/',
   'https://0/',
@@ -98,7 +98,7 @@ const literals = [
   'https://a.b.localhost./',
 ];
 
-/** URLs that the service refuses for their form, before it resolves a name. */
+/** The service refuses these URLs for their form, before it resolves a name. */
 const malformed = [
   '',
   'example.com',
@@ -151,7 +151,7 @@ const malformed = [
   `https://${'a.'.repeat(127)}example.com/`,
 ];
 
-/** Pairs of a registered URL and the URL that is stored, displayed and used by requests. */
+/** A registered URL, and the URL that is stored, displayed and requested. */
 const accepted: readonly (readonly [text: string, shownUrl: string])[] = [
   ['https://example.com', 'https://example.com'],
   ['https://example.com/', 'https://example.com/'],
@@ -193,7 +193,7 @@ async function refusal(promise: Promise<unknown>): Promise<DomainError> {
 const attempt = (egress: Egress, url: string) =>
   postWebhook(egress.dispatcher, { url, eventId: 'event', body: '{}', secrets: [newSecret()], serviceName: 'test' });
 
-describe('registration of a URL, which must be https and resolve to the public internet', () => {
+describe('registration of a URL', () => {
   const egress = createEgress({ allowedNetworks: [], resolve: everyNameIsPublic });
   after(() => egress.close());
 
@@ -216,7 +216,7 @@ describe('registration of a URL, which must be https and resolve to the public i
     expect(message).to.match(/has 2420 characters/);
   });
 
-  it('displays an allowed address in its usual form, for example 127.1 as 127.0.0.1', async () => {
+  it('displays an allowed address in its usual form', async () => {
     const { checkUrl } = createEgress({ allowedNetworks: loopback });
     expect(await checkUrl('https://127.1:8443/hook')).to.equal('https://127.0.0.1:8443/hook');
   });
@@ -247,7 +247,7 @@ describe('registration of a URL, which must be https and resolve to the public i
     });
   }
 
-  it('is refused with the same message for an unknown name and for a name in a private network', async () => {
+  it('is refused with one message for unknown names and private addresses', async () => {
     const missing = createEgress({ allowedNetworks: [], resolve: async () => [] });
     const internal = createEgress({ allowedNetworks: [], resolve: async () => ['10.0.0.1'] });
     const messages = await Promise.all(
@@ -291,7 +291,7 @@ describe('registration of a URL, which must be https and resolve to the public i
 });
 
 describe('fetching a text over the guarded egress (CAMP-15)', () => {
-  it('returns the body of a 200, fails for any other status, and never connects to a non-public address', async () => {
+  it('returns the body of a 200, and fails for any other status', async () => {
     const authority = await makeAuthority();
     const answers = ['200 OK', '404 Not Found', '302 Found\r\nLocation: https://receiver.test/'];
     const receiver = await startReceiver(await authority.issue(['receiver.test']), (socket, _, number) =>
@@ -325,7 +325,7 @@ describe('the address check on each connection (DEL-7)', () => {
     authority = await makeAuthority();
   });
 
-  it('refuses each spelling of an address that a registration refuses, too', async () => {
+  it('refuses each spelling of an address that a registration refuses', async () => {
     const egress = createEgress({ allowedNetworks: [], resolve: everyNameIsPublic });
     for (const url of literals) {
       expect(await attempt(egress, url), url).to.include({ outcome: 'address_refused', errorCode: 'ADDRESS_REFUSED' });
@@ -339,7 +339,7 @@ describe('the address check on each connection (DEL-7)', () => {
     await egress.close();
   });
 
-  it('opens no connection if the name now resolves to a different, private address', async () => {
+  it('opens no connection if the name now resolves to a private address', async () => {
     const receiver = await startReceiver(await authority.issue(['receiver.test']), noContent);
     const answers = [['127.0.0.1'], ['127.0.0.1'], ['127.0.0.2']];
     const resolve: Resolve = async () => answers.shift() ?? [];
@@ -373,7 +373,7 @@ describe('the address check on each connection (DEL-7)', () => {
       await receiver.stop();
     });
 
-  it('checks the address to which the socket connects, and refuses 0.0.0.0, which connects to this machine', async () => {
+  it('refuses 0.0.0.0, which connects to this machine', async () => {
     const receiver = await startReceiver(await authority.issue(['0.0.0.0']), noContent);
     const egress = createEgress({ allowedNetworks: ['0.0.0.0/32'], extraCa: authority.certificate });
     expect((await attempt(egress, `https://0.0.0.0:${receiver.port}/`)).outcome).to.equal('address_refused');
@@ -423,7 +423,7 @@ describe('name resolution', () => {
     server.stop();
   });
 
-  it('fails with ENODATA if a name has no address, and with ENOTFOUND if the name does not exist', async () => {
+  it('fails with ENODATA without an address, and with ENOTFOUND for an unknown name', async () => {
     const server = await startNameServer((name) => (name === 'empty.test' ? [] : undefined));
     const resolve = dnsResolver([server.address]);
     const codes = await Promise.all(
@@ -433,7 +433,7 @@ describe('name resolution', () => {
     server.stop();
   });
 
-  it('resolves a name without delay while the name server of twenty other names does not answer', async () => {
+  it('resolves a name without delay while another name server does not answer', async () => {
     const server = await startNameServer((name) => (name.endsWith('.silent.test') ? 'silence' : ['93.184.215.14']));
     const resolve = dnsResolver([server.address]);
     const names = Array.from({ length: 20 }, (_, index) => `${index}.silent.test`);
@@ -445,8 +445,7 @@ describe('name resolution', () => {
     order.push('healthy');
     await Promise.all(silent);
     expect(order).to.deep.equal(['healthy', ...names.map(() => 'ETIMEOUT')]);
-    // The resolver asks twice for IPv4 and twice for IPv6, with timeouts of 2 s and 4 s. The resolver therefore fails before the attempt
-    // reaches its limit of 15 s.
+    // Two questions for IPv4 and two for IPv6, after 2 s and 4 s. So it fails before the attempt's limit of 15 s.
     const questionCounts = names.map((name) => server.questions.filter((question) => question === name).length);
     expect(questionCounts).to.deep.equal(names.map(() => 4));
     server.stop();

@@ -4,7 +4,7 @@ import { ResponseHead } from '../../../../platform/infra/egress/response-head.ts
 
 const rules = { interimResponses: 3, headBytes: 200 };
 
-/** Returns the bytes that reach the parser if the input arrives in pieces. The pieces end at these positions. */
+/** Returns what reaches the parser if the input arrives in pieces that end at `ends`. */
 function parsed(bytes: string, ends: readonly number[] = [], head = new ResponseHead(rules)): string {
   head.begin();
   const cuts = [0, ...ends.map((end) => end % (bytes.length + 1)).toSorted((one, other) => one - other), bytes.length];
@@ -23,12 +23,12 @@ const plainHead = fc
   .map(([status, end, headers]) => ({
     text: `HTTP/1.1 ${status} X${end}${headers.map(([name, value]) => `${name}: ${value}${end}`).join('')}${end}`,
   }));
-/** Bytes inside a body that look like a response head must not be parsed as a head. */
+/** These bytes look like a head, but are inside a body. */
 const body = fc.constantFrom('', 'ok', 'HTTP/1.1 100 Continue\r\n\r\n', 'a\r\n b\r\n\r\n', '\r\n\r\n\n', 'HTTP/1.1 1');
 const cuts = fc.array(fc.nat({ max: 500 }), { maxLength: 12 });
 
 describe('the response head that reaches the HTTP parser', () => {
-  it('lacks only the informational (1xx) responses of the input, however the input is split', () => {
+  it('lacks only the informational (1xx) responses', () => {
     fc.assert(
       fc.property(fc.array(interim, { maxLength: 3 }), plainHead, body, cuts, (interims, { text }, rest, ends) => {
         expect(parsed(interims.join('') + text + rest, ends)).to.equal(withReturns(text) + rest);
@@ -36,7 +36,7 @@ describe('the response head that reaches the HTTP parser', () => {
     );
   });
 
-  it('has each folded header on one line, however the input is split', () => {
+  it('has each folded header on one line', () => {
     fc.assert(
       fc.property(lineEnd, fc.constantFrom(' ', '\t'), word, body, cuts, (end, blank, value, rest, ends) => {
         const head = `HTTP/1.1 200 OK${end}x: ${value}${end}${blank}${value}${end}y: z${end}${end}`;
@@ -57,7 +57,7 @@ describe('the response head that reaches the HTTP parser', () => {
       expect(parsed(`${bytes}!`), bytes).to.equal(`${bytes}!`);
   });
 
-  it('causes an error after too many interim responses, or if the head is too large', () => {
+  it('causes an error if it is too large or has too many interim responses', () => {
     const overflow = (bytes: string) => () => parsed(bytes);
     expect(overflow('HTTP/1.1 100 X\r\n\r\n'.repeat(4))).to.throw('Headers Overflow Error');
     expect(overflow(`HTTP/1.1 100 X\r\nx: ${'y'.repeat(200)}`)).to.throw('Headers Overflow Error');

@@ -1,4 +1,4 @@
-/** Tests how images are converted to pictures for e-mails, and which images cannot be converted (DEC-157). */
+/** Tests how images become pictures for e-mails (DEC-157). */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { makeMailPicture, type MailPicture } from '../../../../platform/infra/images/mail-picture.ts';
@@ -8,7 +8,7 @@ const plain = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background: { r: 200, g: 30, b: 30, alpha: 0.5 } } });
 const svg = (attributes: string, drawn = '<rect width="100%" height="100%" fill="red"/>') =>
   Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${attributes}>${drawn}</svg>`);
-/** Random pixels, so that no compression makes the image small. */
+/** No compression can make random pixels small. */
 const noise = (width: number, height: number, channels: 3 | 4) => {
   let state = 1;
   const pixels = Buffer.alloc(width * height * channels);
@@ -110,7 +110,7 @@ describe('the picture of an image for e-mails', () => {
     });
   });
 
-  it('is only the first frame of an animation if all frames together have too many bytes', async () => {
+  it('is only the first frame of an animation that is too large', async () => {
     const gif = await gifOf({ width: 80, height: 40, pictures: 3 });
     expect(shapeOf(await makeMailPicture(gif, { bounds: { mostBytes: 250 } }))).to.deep.equal([
       'image/png',
@@ -120,7 +120,7 @@ describe('the picture of an image for e-mails', () => {
     ]);
   });
 
-  it('is reduced to fewer colors if it is transparent and has too many bytes', async () => {
+  it('has fewer colors if it is transparent and too large', async () => {
     const result = await makeMailPicture(await noise(200, 200, 4).png().toBuffer(), { bounds: { mostBytes: 100_000 } });
     expect(shapeOf(result)).to.deep.equal(['image/png', 200, 200, false]);
     expect((await sharp(typeof result === 'string' ? undefined : result.bytes).metadata()).isPalette).to.equal(true);

@@ -1,4 +1,4 @@
-/** Renders the first page of a PDF in a separate process. Tests the content of the picture, and the limits of the process. */
+/** Renders the first page of a PDF in a separate process. */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { drawFirstPage } from '../../../../platform/infra/images/page.ts';
@@ -13,7 +13,7 @@ const sizeOf = async (bytes: Buffer) => {
   const { type, width, height } = (await draw(bytes)) ?? {};
   return `${type} ${width} × ${height}`;
 };
-/** The darkest and the brightest value of the picture, from 0 to 255. */
+/** From 0 to 255. */
 const range = async (bytes: Buffer) => {
   const { channels } = await sharp((await draw(bytes))?.bytes)
     .greyscale()
@@ -36,7 +36,7 @@ describe('rendering the first page of a PDF', function () {
     expect((await range(await pdf('', 'Bends'))).darkest).to.equal(255);
   });
 
-  it('rotates the page as the PDF states, and makes a page of any size as large as the box allows', async () => {
+  it('rotates the page as the PDF states, and fits it into the box', async () => {
     expect(await sizeOf(rawPage('/MediaBox [0 0 300 600] /Rotate 90', ''))).to.equal('image/jpeg 640 × 320');
     expect(await sizeOf(rawPage('/MediaBox [0 0 14000 7]', ''))).to.equal('image/jpeg 640 × 1');
     expect(await sizeOf(rawPage('/MediaBox [0 0 1000000000 1000000000]', ''))).to.equal('image/jpeg 640 × 640');
@@ -68,20 +68,20 @@ describe('rendering the first page of a PDF', function () {
       expect(await draw(await bytes)).to.equal(undefined);
     });
 
-  it('returns nothing if a page exceeds the CPU limit, but throws if only the wall-clock limit passes', async () => {
+  it('returns nothing at the CPU limit, but throws at the time limit', async () => {
     const late = await draw(endlessPdf(), { workMs: 300, cpuSeconds: 600 }).catch((error: Error) => error.message);
     expect(late, 'clock').to.equal('The picture process did not end within 300 ms');
     expect(await draw(endlessPdf(), { workMs: 60_000, cpuSeconds: 1 }), 'CPU').to.equal(undefined);
   });
 
-  it('returns nothing if the file itself or its rendering exceeds the memory limit', async () => {
+  it('returns nothing if it exceeds the memory limit', async () => {
     const large = Buffer.concat([await pdf('Knots'), Buffer.alloc(40_000_000, ' ')]);
     expect(await draw(large, { maxWasmMb: 32 })).to.equal(undefined);
     expect(await draw(large)).to.include({ width: 495 });
     expect(await draw(growingPdf())).to.equal(undefined);
   });
 
-  it('ends when its abort signal fires, and throws the error of an input that cannot be read', async () => {
+  it('ends when its abort signal fires', async () => {
     const stop = new AbortController();
     const drawing = draw(endlessPdf(), { workMs: 600_000, cpuSeconds: 600 }, stop).catch((error: unknown) => error);
     setImmediate(() => stop.abort(new Error('stopped')));

@@ -15,7 +15,7 @@ const make = (
 
 describe('the picture of an image for documents', function () {
   this.timeout(20_000);
-  it('fits into its box, and is turned as the orientation tag of the image states', async () => {
+  it('fits into its box, and is turned by the orientation tag', async () => {
     const turned = await plain(300, 1_200).withMetadata({ orientation: 6 }).jpeg().toBuffer();
     expect(await make(turned)).to.include({ width: 400, height: 100, coding: 'jpeg' });
   });
@@ -36,7 +36,7 @@ describe('the picture of an image for documents', function () {
       expect(picture?.alpha.length).to.equal(0);
     });
 
-  it('stores colours and transparency separately, and stores white for invisible pixels', async () => {
+  it('stores colours and transparency separately', async () => {
     const field = await plain(20, 10, 4).png().toBuffer();
     const image = sharp({ create: { width: 40, height: 10, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } });
     const picture = await make(
@@ -71,7 +71,7 @@ describe('the picture of an image for documents', function () {
       expect(await make(bytes)).to.equal(undefined);
     });
 
-  it('is no longer computed when its abort signal fires', async () => {
+  it('ends when its abort signal fires', async () => {
     const reason = new Error('The document is not needed any more.');
     const failure = await make(await plain(40, 30).png().toBuffer(), { signal: AbortSignal.abort(reason) }).catch(
       (error: unknown) => error,

@@ -11,7 +11,7 @@ const picture = (width: number, height: number, channels: 3 | 4 = 3) =>
 const shrink = async (bytes: Buffer, box: Box = { width: 1_200 }) => (await shrinkImage(bytes, [box]))?.[0];
 
 describe('shrinking an image', () => {
-  it('turns the image upright, limits its width to 1,200 pixels, and removes camera and location data', async () => {
+  it('turns the image upright, limits its width, and removes its metadata', async () => {
     const original = await picture(3_000, 1_500)
       .withExif({ IFD0: { Artist: 'Ada Example' }, IFD3: { GPSLatitude: '51/1 30/1 0/1' } })
       .withMetadata({ orientation: 6 })
@@ -34,7 +34,7 @@ describe('shrinking an image', () => {
     expect(await sharp(result?.bytes).metadata()).to.include({ width: 40, height: 30, format: 'png' });
   });
 
-  it('makes a version for each of several boxes in one call, and returns the dimensions of each version', async () => {
+  it('makes a version for each of several boxes in one call', async () => {
     const original = await picture(900, 600).jpeg().toBuffer();
     const result = await shrinkImage(original, [
       { width: 1_600, height: 1_600 },
@@ -77,7 +77,7 @@ describe('shrinking an image', () => {
     const expectClose = (color: readonly number[], expected: readonly number[]) => {
       for (const [at, value] of color.entries()) expect(value, String(color)).to.be.closeTo(expected[at] ?? 0, 4);
     };
-    /** An AVIF file whose header names other colors than its encoding uses. */
+    /** The header of this AVIF names other colors than its encoding. */
     const avifSaying = async (image: Sharp, bitdepth: 8 | 10, primaries: number, transfer: number) => {
       const deep = bitdepth > 8 ? image.toColourspace('rgb16') : image;
       const bytes = await deep.avif({ bitdepth, lossless: true }).toBuffer();
@@ -105,7 +105,7 @@ describe('shrinking an image', () => {
     });
 
     for (const bits of [8, 10] as const)
-      it(`where an AVIF of ${bits} bits says Display P3, PQ or HLG`, async () => {
+      it(`converts to sRGB if an AVIF of ${bits} bits says Display P3, PQ or HLG`, async () => {
         expectClose(await shownOf(await avifSaying(colored(153, 77, 77), bits, 12, 13)), [164, 71, 74]);
         expectClose(await shownOf(await avifSaying(gray(148), bits, 9, 16)), [230, 230, 230]);
         expectClose(await shownOf(await avifSaying(gray(191), bits, 9, 18)), [230, 230, 230]);
@@ -120,7 +120,7 @@ describe('shrinking an image', () => {
       expectClose([...(await sharp(result?.bytes).raw().toBuffer()).subarray(0, 4)], [230, 230, 230, 128]);
     });
 
-    it('where a PNG says PQ (cICP)', async () => {
+    it('converts to sRGB if a PNG says PQ (cICP)', async () => {
       const bytes = await gray(148).png().toBuffer();
       const chunk = Buffer.concat([Buffer.from('cICP'), Buffer.from([9, 16, 0, 1])]);
       const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
@@ -131,7 +131,7 @@ describe('shrinking an image', () => {
       expectClose(await shownOf(Buffer.concat(pieces)), [230, 230, 230]);
     });
 
-    it('returns a picture or nothing, but does not throw, if the header of an AVIF file is broken', async () => {
+    it('does not throw if the header of an AVIF file is broken', async () => {
       const bytes = await avifSaying(gray(148), 8, 9, 16);
       for (const name of ['meta', 'iprp', 'ipco', 'ipma', 'pitm', 'nclx']) {
         const broken = Buffer.from(bytes);

@@ -43,7 +43,7 @@ describe('the key vault at process start', () => {
     }
     return [];
   };
-  /** Creates a student whose address an old release hashed with this key. */
+  /** An old release hashed the student's address with this key. */
   const hashedUnder = async (key: Secret<Buffer>) => {
     const { id: clubId } = await buildClub();
     const { id, email } = await buildStudent(clubId);
@@ -61,7 +61,7 @@ describe('the key vault at process start', () => {
   const namesItsKey = (vault: Vault) => vault.seal('', '').length === 5 + 12 + 16;
 
   describe('the lasting key for address hashes', () => {
-    it('stays the same during a change of the master key, so that each suppression still applies', async () => {
+    it('stays unchanged when the master key changes', async () => {
       const { clubId, email } = await hashedUnder(one);
       const hash = addressKeyOf(createVault(one), email);
       const suppressed = `${newId()}@example.com`;
@@ -75,7 +75,7 @@ describe('the key vault at process start', () => {
       expect(found.total).to.equal(1);
     });
 
-    it('gives an address the same hash in all processes, even while their master keys differ', async () => {
+    it('gives an address one hash in all processes', async () => {
       const { clubId } = await hashedUnder(one);
       const email = `${newId()}@example.com`;
       const vaults = [
@@ -97,13 +97,13 @@ describe('the key vault at process start', () => {
       expect(row?.key).to.deep.equal(addressKeyOf(createVault(one), email));
     });
 
-    it('is derived from the key that made the hashes of existing students, whichever key is current', async () => {
+    it('is derived from the key that made the hashes of existing students', async () => {
       const { email } = await hashedUnder(two);
       const vault = await readVault(db, keysOf(one, three, two));
       expect(addressKeyOf(vault, email)).to.deep.equal(addressKeyOf(createVault(two), email));
     });
 
-    it('is derived from the newest students’ key if the master key changed before a lasting key existed', async () => {
+    it('is derived from the key of the newest students if the key changed before', async () => {
       await hashedUnder(three);
       const { email } = await hashedUnder(one);
       expect(addressKeyOf(await readVault(db, keysOf(one)), email)).to.deep.equal(
@@ -111,7 +111,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('is chosen by only one process if several processes with all keys start at the same time', async () => {
+    it('is chosen by only one of several starting processes', async () => {
       const vaults = await Promise.all(
         [keysOf(one, two), keysOf(two, one), keysOf(one, two)].map((keys) => readVault(db, keys)),
       );
@@ -119,7 +119,7 @@ describe('the key vault at process start', () => {
       expect(await sealedValues(db)).to.have.length(1);
     });
 
-    it('is not chosen if there are several keys and no student shows which key hashed the suppressions', async () => {
+    it('is not chosen if no student shows which key hashed the suppressions', async () => {
       const { clubId } = await hashedUnder(one);
       await addSuppression({ db, vault: createVault(one) }, clubId, 'gone@example.com', new Date());
       await db.run(sql`UPDATE students SET email_key = NULL`);
@@ -132,7 +132,7 @@ describe('the key vault at process start', () => {
   });
 
   describe('key ids in sealed values', () => {
-    it('are written only with several keys or after a reseal, because no old release reads the values then', async () => {
+    it('are written only with several keys or after a reseal', async () => {
       await buildClub();
       expect(namesItsKey(await readVault(db, keysOf(one)))).to.equal(false);
       expect(namesItsKey(await readVault(db, keysOf(one, two)))).to.equal(true);
@@ -150,7 +150,7 @@ describe('the key vault at process start', () => {
   });
 
   describe('reported problems', () => {
-    it('name each column that has values under a key that the process does not have', async () => {
+    it('name each column with values of a missing key', async () => {
       await hashedUnder(one);
       await buildSealedValues(await readVault(db, keysOf(one, three)));
       await reseals(keysOf(one, three));
@@ -181,7 +181,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('name the columns of students whose hashes were made with none of the given keys', async () => {
+    it('name the columns of hashes that no given key made', async () => {
       await hashedUnder(three);
       expect(await problemsOf(keysOf(one, two))).to.deep.equal([
         '  - students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
@@ -189,7 +189,7 @@ describe('the key vault at process start', () => {
       expect(await sealedValues(db)).to.deep.equal([]);
     });
 
-    it('name each column if no given key opens its newest values and no student has a hash', async () => {
+    it('name each column whose newest values no given key opens', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: true }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
       const rows = Object.groupBy(await sealedValues(db), ({ column }) => column);
@@ -212,7 +212,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('do not name a column that no given key opens if a given key opens a different column', async () => {
+    it('do not name a column that no given key opens if the key opens another', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: false }));
       for (let count = 0; count < 3; count++) await buildSealedValues(sealingUnnamed(three, { seemsNamed: false }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
@@ -227,7 +227,7 @@ describe('the key vault at process start', () => {
       expect(await problemsOf(keysOf(one))).to.deep.equal([]);
     });
 
-    it('ignore values of an old release that begin like a key id only by chance', async () => {
+    it('ignore old values that begin like a key id by chance', async () => {
       await hashedUnder(one);
       const vault = await readVault(db, keysOf(one));
       const { endpointId } = await buildSealedValues(vault);
@@ -240,11 +240,8 @@ describe('the key vault at process start', () => {
     });
   });
 
-  describe('the check of thousands of old values that begin like a key id', () => {
-    /**
-     * Creates old values without a key id. Their random nonces begin like key ids, each like a different one. The table stores these values
-     * before the values of real keys.
-     */
+  describe('the check of old values that begin like a key id', () => {
+    /** The random nonces begin like different key ids. The table stores these values before the values of real keys. */
     const fill = async (vault: Vault, count: number) => {
       const { clubId } = await buildSealedValues(vault);
       const ids = Array.from({ length: count }, () => newId());
@@ -259,7 +256,7 @@ describe('the key vault at process start', () => {
           FROM sales_notices notice, unnest(${ids}::uuid[], ${values}::bytea[]) AS given (id, proof) WHERE notice.club_id = ${clubId}`);
     };
 
-    it('reads a thousand values in each query, and never reads values one by one', async () => {
+    it('reads a thousand values in each query', async () => {
       await hashedUnder(one);
       await fill(await readVault(db, keysOf(one)), 2_100);
       const looks: string[] = [];
@@ -268,7 +265,7 @@ describe('the key vault at process start', () => {
       expect(looks.filter((text) => text.includes('FROM sales_notices'))).to.have.length(3);
     });
 
-    it('finds values of a missing key even if the table stores them after these old values', async () => {
+    it('finds values of a missing key after many old values', async () => {
       await hashedUnder(one);
       await fill(await readVault(db, keysOf(one)), 2_100);
       const { clubId } = await buildSealedValues(createVault(two, { namesKeys: true }));
@@ -278,7 +275,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('names some of the missing keys if no value opens, and says that more keys are missing', async () => {
+    it('names some of the missing keys if no value opens', async () => {
       await hashedUnder(three);
       await readVault(db, keysOf(three));
       await fill(createVault(three), 1_100);
@@ -288,7 +285,7 @@ describe('the key vault at process start', () => {
     });
   });
 
-  it('can be checked before a process starts, and the check does not change the database', async () => {
+  it('can be checked without a change to the database', async () => {
     await hashedUnder(one);
     const { database } = await testConfig();
     expect(await keyMistakes({ database, ...keysOf(one) })).to.deep.equal([]);
@@ -301,7 +298,7 @@ describe('the key vault at process start', () => {
     expect(await keyMistakes({ database: nowhere, ...keysOf(two) }), 'told by others').to.deep.equal([]);
   });
 
-  it('stops a process that lacks a key before it serves, and names the ids of the given keys', async () => {
+  it('stops a process that lacks a key before it serves', async () => {
     await hashedUnder(one);
     await readVault(db, keysOf(one, three));
     const keys = { masterKey: two, formerMasterKeys: [three] };
@@ -314,7 +311,7 @@ describe('the key vault at process start', () => {
   });
 });
 
-/** Seals a text with this nonce and without a key id, as an old release did. */
+/** Old releases sealed without a key id. */
 function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer {
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', key.reveal(), '', 'seal', 32)), nonce);
   cipher.setAAD(Buffer.from(context));
@@ -322,7 +319,7 @@ function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer
   return Buffer.concat([nonce, cipher.getAuthTag(), text]);
 }
 
-/** Seals texts as a release did that wrote no key ids. The caller chooses whether the nonces begin like a key id. */
+/** An old release wrote no key ids. If `seemsNamed` is true, the nonces begin like a key id. */
 function sealingUnnamed(key: Secret<Buffer>, { seemsNamed }: { seemsNamed: boolean }): Vault {
   const vault = createVault(key);
   return {

@@ -19,7 +19,7 @@ import { observing } from '../../../toolkit/fakes/databases.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const [before, now] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
-/** The keys of a process before, during and after the key change. */
+/** Before, during and after the key change. */
 const [old, changing, changed] = [createVault(before), createVault(now, { former: [before] }), createVault(now)];
 
 const noPause = async () => {};
@@ -36,12 +36,11 @@ describe('reseal', () => {
     return { resealed, remaining, unreadable: unreadable.map(({ column }) => column) };
   };
   const nothing = { resealed: 0, remaining: 0, unreadable: [] };
-  /** Checks that every value begins with the id of the current key. */
   const expectAllUnderCurrent = async () => {
     for (const { column, sealed } of await sealedValues(db))
       expect(sealed.subarray(0, 5), column).to.deep.equal(changed.headers[0]);
   };
-  /** Also creates the lasting key, which is a sealed value of the service itself. */
+  /** Also creates the lasting key, a sealed value of the service itself. */
   const buildAll = async (vault: Vault) => {
     const values = await buildSealedValues(vault);
     await db.run(sql`INSERT INTO vault_secrets (name, sealed) VALUES ('lasting key', ${vault.seal('lasting', 'lasting key')})
@@ -49,7 +48,7 @@ describe('reseal', () => {
     return values;
   };
 
-  it('seals each kind of value with the new key: only that key opens the value, and the text is unchanged', async () => {
+  it('seals each kind of value with the new key', async () => {
     await buildAll(old);
     const texts = await readSealedValues(db, old);
     const columns = new Set((await sealedValues(db)).map(({ column }) => column));
@@ -90,7 +89,7 @@ describe('reseal', () => {
       .with.length(8);
   });
 
-  /** Reseals while the transaction of `work` is open. The transaction commits before the second pass, which can then lock the rows. */
+  /** Reseals while the transaction of `work` is open. It commits before the second pass. */
   const resealBeside = async (work: Parameters<typeof withOpenTransaction>[0]) => {
     const [passed, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let resealing: ReturnType<typeof endsWith> | undefined;
@@ -106,7 +105,7 @@ describe('reseal', () => {
     return resealing;
   };
 
-  it('counts locked rows and the service’s own key as remaining, and reseals them in a later run', async () => {
+  it('counts locked rows as remaining, and reseals them in a later run', async () => {
     const { endpointId } = await buildAll(old);
     await withOpenTransaction(
       (tx) => tx.run(sql`SELECT FROM webhook_endpoints WHERE id = ${endpointId} FOR UPDATE`),
@@ -121,7 +120,7 @@ describe('reseal', () => {
     expect(await endsWith()).to.deep.equal({ ...nothing, resealed: 3 });
   });
 
-  it('skips a row that another transaction locked, and seals the other rows of the batch', async () => {
+  it('skips a row that another transaction locked', async () => {
     const { endpointId } = await buildAll(old);
     await buildAll(old);
     await withOpenTransaction(
@@ -151,7 +150,7 @@ describe('reseal', () => {
     ]);
   });
 
-  it('repeats its pass after a pause until a pass finds no value under the former key', async () => {
+  it('repeats its pass until it finds no value under the former key', async () => {
     await buildAll(old);
     let pauses = 0;
     const pause = async () => {
@@ -159,7 +158,7 @@ describe('reseal', () => {
       if (pauses <= 3) await buildSealedValues(old);
     };
     expect(await endsWith(changing, db, { pause })).to.deep.equal({ ...nothing, resealed: 8 + 3 * 7 });
-    // The passes pause five times: before each pass that found values, before the pass of the service's own key, and before the empty pass.
+    // A pause comes before each pass that found values, before the last key, and before the empty pass.
     expect(pauses).to.equal(5);
   });
 
@@ -173,7 +172,7 @@ describe('reseal', () => {
     });
   });
 
-  it('keeps the secrets of a rotation that commits during the first pass, and seals them again later', async () => {
+  it('keeps the secrets of a rotation that commits during the first pass', async () => {
     const { clubId, endpointId } = await buildAll(old);
     const texts = await readSealedValues(db, old);
     let secret = '';
@@ -190,7 +189,7 @@ describe('reseal', () => {
     });
   });
 
-  it('does not overwrite a secret that is rotated between the read and the write of the reseal', async () => {
+  it('does not overwrite a secret that is rotated meanwhile', async () => {
     const { clubId, endpointId } = await buildAll(old);
     let secret: string | undefined;
     const rotating = observing(db, async (statement) => {
@@ -218,7 +217,7 @@ describe('reseal', () => {
     expect(await readSealedValues(db, changed)).to.deep.equal(texts);
   });
 
-  it('loses nothing if it is killed before any of its statements, and the next run continues', async () => {
+  it('loses nothing if it is killed before any statement', async () => {
     await buildAll(old);
     await buildAll(old);
     const texts = await readSealedValues(db, old);
@@ -233,13 +232,13 @@ describe('reseal', () => {
       kills += 1;
       expect(await readSealedValues(db, changing)).to.deep.equal(texts);
     }
-    // Each run executed one statement more than the run before, and skipped the values that were already resealed.
+    // Each run executed one more statement, and skipped the values that were already resealed.
     expect(kills).to.be.greaterThan(10);
     expect(resealed).to.equal(0);
     expect(await readSealedValues(db, changed)).to.deep.equal(texts);
   });
 
-  it('finds the remaining values through an index, and reads no value that is already resealed', async () => {
+  it('finds the remaining values through an index', async () => {
     await buildAll(old);
     await db.run(sql`INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, received_at, next_attempt_at)
       SELECT gen_random_uuid(), club_id, connection_id, platform, body, ${changing.headers[0]}::bytea || proof, received_at, next_attempt_at
@@ -260,7 +259,7 @@ describe('reseal', () => {
     }
   });
 
-  it('changes no text, in any generated sequence of changes to values and keys', async () => {
+  it('changes no text in any sequence of changes to values and keys', async () => {
     const keys = Array.from({ length: 3 }, () => new Secret(randomBytes(32)));
     const act = fc.record({
       act: fc.constantFrom('write', 'rotate', 'promote', 'reseal', 'kill', 'drop'),
@@ -270,7 +269,6 @@ describe('reseal', () => {
       fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 10 }), async (acts) => {
         await removeSealedValues(db);
         let current = 0;
-        /** The keys under which a value may be sealed. */
         let needed = new Set([0]);
         const ring = () =>
           createVault(keys[current] ?? before, {
@@ -338,7 +336,7 @@ function killedOnly(error: unknown): void {
   if (!(error instanceof Killed)) throw error;
 }
 
-/** A database whose connection fails after this number of statements. */
+/** The connection fails after this number of statements. */
 function endingAt(db: Database, statements: number): Database {
   let remaining = statements;
   return observing(db, () => {

@@ -17,7 +17,7 @@ const link = { linkId: id, mailId: other };
 const download = { repositoryId: id, studentId: other, expiresAt };
 const preview = { campaignId: id, studentId: other, expiresAt };
 
-/** For each kind of self-contained token: the function that makes it, the function that reads it, and its content. */
+/** The function that makes the token, the function that reads it, and its content. */
 const kinds: Record<string, [(vault: Vault) => string, (vault: Vault, token: string) => unknown, unknown]> = {
   'unsubscribe link of an e-mail': [(vault) => unsubscribeToken(vault, way), readUnsubscribeToken, way],
   'tracked link of an e-mail': [(vault) => linkToken(vault, link), readLinkToken, link],
@@ -43,7 +43,7 @@ describe('self-contained tokens during a change of the master key', () => {
   const alone = createVault(after);
 
   for (const [kind, [make, read, says]] of Object.entries(kinds)) {
-    it(`are accepted by each process that has their key, and by no other process: ${kind}`, () => {
+    it(`are accepted only by processes with their key: ${kind}`, () => {
       const [old, young] = [make(first), make(changed)];
       expect(make(openable)).to.equal(old);
       for (const vault of [first, openable, changed]) expect(read(vault, old)).to.deep.equal(says);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { failureOfStatus, failureOfType } from '../../../../platform/infra/model/failures.policy.ts';
 
 describe('the classification of the model’s failures', () => {
-  it('treats 429 and 529 as overloaded, 5xx, 408 and 409 as unavailable, and other 4xx as rejected', () => {
+  it('distinguishes overloaded, unavailable and rejected by the status', () => {
     const kinds = (...statuses: number[]) => [...new Set(statuses.map(failureOfStatus))];
     expect(kinds(429, 529)).to.deep.equal(['overloaded']);
     expect(kinds(500, 502, 503, 504, 599, 408, 409)).to.deep.equal(['unavailable']);

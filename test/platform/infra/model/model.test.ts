@@ -5,7 +5,7 @@ import { Secret } from '../../../../platform/core/secret.ts';
 import { createModel, type AskModel } from '../../../../platform/infra/model/model.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
-/** The events that the fake model sends for an answer with one delta. */
+/** For an answer with one delta. */
 const eventsOfAnAnswer = 7;
 
 describe('the connection to the model', () => {
@@ -18,7 +18,6 @@ describe('the connection to the model', () => {
   });
   afterEach(() => model.stop());
 
-  /** @returns the event types of an answer */
   const answered = async (script: Script = {}): Promise<string[]> => {
     model.next({ answer: ['So.'], ...script });
     const request = { model: 'claude-haiku-4-5', max_tokens: 9, messages: [{ role: 'user' as const, content: 'So?' }] };
@@ -34,7 +33,7 @@ describe('the connection to the model', () => {
   ])
     it(`serves the next answer even if the previous response ends ${how}`, async () => {
       expect(await answered(script)).to.deep.equal(all);
-      // A request that arrives before the end of the response gets its own connection.
+      // This request arrives before the end of the response and gets its own connection.
       await until('an answer over a reused connection', { timeoutMs: 10_000 }, async () => {
         const before = model.connections();
         expect(await answered(script)).to.deep.equal(all);

@@ -4,7 +4,7 @@ import { readAhead } from '../../../../platform/infra/model/read-ahead.ts';
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('readAhead', () => {
-  it('delivers all items that arrived before the stream failed, and then throws the error', async () => {
+  it('delivers all items before it throws the error of the stream', async () => {
     async function* source() {
       yield* [1, 2, 3];
       throw new Error('cut');
@@ -36,7 +36,7 @@ describe('readAhead', () => {
     expect(read).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 1));
   });
 
-  it('calls the callback `leave` if the reader stops early, but not if all items were read', async () => {
+  it('calls `leave` only if the reader stops early', async () => {
     async function* source() {
       yield* [1, 2, 3];
       await new Promise(() => {});

@@ -7,7 +7,6 @@ import { clockOffsetMs, watchClock } from '../../../../platform/infra/postgres/c
 import type { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 
-/** A Postgres whose clock the test sets. */
 function postgresAt() {
   const postgres = { ms: 0, isAway: false };
   const one = () =>
@@ -34,14 +33,14 @@ describe('the clock of a process compared with the clock of Postgres (DEC-99)', 
     ['behind', { askedAt: 5_000, postgres: 6_020, answeredAt: 5_020, offset: -1_000 }],
   ];
   for (const [name, { askedAt, postgres: ms, answeredAt, offset }] of offsets) {
-    it(`${name}: ${offset} ms`, async () => {
+    it(`differs by ${offset} ms: ${name}`, async () => {
       const times = [askedAt, answeredAt];
       const clock = () => times.shift() ?? Number.NaN;
       expect(await clockOffsetMs(() => Promise.resolve({ ms }), clock)).to.equal(offset);
     });
   }
 
-  it('counts as right within 60 s of Postgres’s clock, and keeps its state while Postgres is unavailable', async () => {
+  it('counts as right within 60 s of Postgres’s clock', async () => {
     const { postgres, db } = postgresAt();
     const lines: { level: number; msg: string; offset_seconds: number }[] = [];
     const log = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[0]) });
@@ -69,7 +68,7 @@ describe('the clock of a process compared with the clock of Postgres (DEC-99)', 
     ]);
   });
 
-  it('ends a starting process with an explanation if the two clocks differ by an hour', async function () {
+  it('ends a starting process if the two clocks differ by an hour', async function () {
     this.timeout(60_000);
     const preloads = ['./test/run/shifted-clock.mjs', './platform/load.mjs'].flatMap((file) => ['--import', file]);
     await testDatabase();

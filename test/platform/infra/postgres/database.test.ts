@@ -7,7 +7,7 @@ import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
-/** Runs a transaction. Postgres aborts its first `times` tries with this SQLSTATE. */
+/** Postgres aborts the first `times` tries with this SQLSTATE. */
 async function ended(sqlState: string, times: number): Promise<{ tries: number; outcome: unknown }> {
   const { db } = await testDeps();
   let tries = 0;
@@ -70,7 +70,7 @@ describe('Database.transaction', () => {
     expect(row?.name).to.not.equal('half');
   });
 
-  it('notifies the relay once after a commit with facts or wakes, but not after other commits (ENG-14)', async () => {
+  it('notifies the relay once after a commit with facts or wakes (ENG-14)', async () => {
     const { source } = (await testDeps()).db;
     let calls = 0;
     const db = new Database(source, { notify: () => void (calls += 1) });
@@ -106,7 +106,7 @@ describe('violates', () => {
 });
 
 describe('the notifier', () => {
-  it('sends one further NOTIFY for all calls that arrive while a NOTIFY is in flight', async () => {
+  it('sends one NOTIFY for all calls that arrive during a NOTIFY', async () => {
     const source = await testDatabase();
     const statements: string[] = [];
     let finish: () => void = () => {};

@@ -17,7 +17,7 @@ describe('a listener', () => {
   });
   after(() => other.destroy());
 
-  /** Starts a listener. The listener tests its connection with a NOTIFY that it sends over the pool `notifying`. */
+  /** The listener tests its connection with a NOTIFY over the pool `notifying`. */
   const listening = (notifying: DataSource) => {
     const heard: string[] = [];
     const failures: unknown[] = [];
@@ -39,7 +39,7 @@ describe('a listener', () => {
     return rows.length;
   };
 
-  it('forwards only notifications of its channel, and reports no error while it hears its own NOTIFY', async () => {
+  it('forwards only notifications of its channel', async () => {
     const { heard, failures, listener } = listening(source);
     await until('the connection', wait, async () => heard.length > 0);
     await source.query(`NOTIFY tested, 'one'; NOTIFY untested, 'two'; NOTIFY tested, 'three'`);

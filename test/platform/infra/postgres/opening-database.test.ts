@@ -24,7 +24,7 @@ describe('OpeningDatabase', () => {
   const currentName = async () =>
     (await pool.one<{ name: string }>(sql`SELECT name FROM clubs WHERE id = ${clubId}`))?.name;
 
-  it('runs the opening before the work of the first transaction, and not in later transactions', async () => {
+  it('runs the opening only in the first transaction', async () => {
     const club = await db.transaction((tx) =>
       tx.one<{ name: string }>(sql`SELECT name FROM clubs WHERE id = ${clubId}`),
     );
@@ -32,7 +32,7 @@ describe('OpeningDatabase', () => {
     expect([club?.name, await currentName(), openings]).to.deep.equal(['opened', 'opened', 1]);
   });
 
-  it('undoes the opening with a transaction that fails, and repeats it in the next transaction', async () => {
+  it('repeats the opening after a transaction that fails', async () => {
     const before = await currentName();
     const failed = await db
       .transaction(() => Promise.reject(new Error('refused')))

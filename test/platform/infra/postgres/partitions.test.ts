@@ -114,7 +114,7 @@ describe('partitions', () => {
       });
     }
 
-    it('leave a row in the default partition if the row’s time is later than all new partitions', async () => {
+    it('leave a row in the default partition if no new partition covers its time', async () => {
       await insert(byId, now + 3_650 * day);
       expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 5, moved: 0 });
       expect(await placesOf(byId)).to.deep.equal(['parts_by_id_default']);
@@ -122,7 +122,7 @@ describe('partitions', () => {
   });
 
   describe('while another transaction locks the table', () => {
-    it('are not created, and no transaction waits long', async () => {
+    it('are not created, and delay no transaction', async () => {
       await insert(byId, now);
       await withOpenTransaction(
         (tx) => tx.manager.query(`SELECT FROM parts_by_id_default`),
@@ -149,7 +149,7 @@ describe('partitions', () => {
     });
   });
 
-  it('are created only once, even by four simultaneous processes', async () => {
+  it('are created only once by four simultaneous processes', async () => {
     for (let nth = 0; nth < 10; nth++) await insert(byTime, now + nth);
     const results = await Promise.all(Array.from({ length: 4 }, () => preparePartitions(db, byTime, now)));
     expect(results.reduce((sum, one) => sum + one.moved, 0)).to.equal(10);
@@ -158,12 +158,12 @@ describe('partitions', () => {
     expect(new Set(await placesOf(byTime))).to.deep.equal(new Set(['parts_by_time_20261126']));
   });
 
-  it('also receive a row whose transaction commits while the creation of the partitions waits for it', async () => {
+  it('receive a row whose transaction commits during their creation', async () => {
     let prepared: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
       (tx) => tx.manager.query(`INSERT INTO parts_by_time (at) VALUES ($1)`, [new Date(now)]),
       async () => {
-        // The process that creates partitions has checked the default partition, has found no rows, and waits.
+        // The creation has found no rows in the default partition, and waits.
         prepared = preparePartitions(db, byTime, now);
         await untilWaitingForLocks(1);
       },

@@ -74,7 +74,7 @@ describe('prepared', () => {
     expect(await select(db, { text: undefined })).to.deep.equal([{ isNull: true }]);
   });
 
-  it('renders a statement of sql at each call, and prepares the statement under its name', async () => {
+  it('prepares a rendered statement of `sql` under its name', async () => {
     const select = (n: number) => preparedRows<{ n: number }>('prepared_test_rows', db, sql`SELECT ${n}::int AS n`);
     expect([await select(1), await select(2)]).to.deep.equal([[{ n: 1 }], [{ n: 2 }]]);
   });

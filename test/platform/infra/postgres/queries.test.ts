@@ -55,7 +55,7 @@ describe('Queries', () => {
     expect(await db.run(sql`SELECT 1`)).to.equal(0);
   });
 
-  it('runs prepared statements on the connection of a transaction, and on the pool outside a transaction', async () => {
+  it('runs prepared statements inside and outside a transaction', async () => {
     const backend = prepared<{ pid: number }>('queries_test_backend', () => 'SELECT pg_backend_pid() AS pid');
     await db.transaction(async (tx) => {
       const own = await tx.one<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
@@ -79,7 +79,7 @@ describe('Queries', () => {
     });
   });
 
-  it('returns a total that it counts in different tables than the page, or that the caller provides', async () => {
+  it('returns a total from other tables or from the caller', async () => {
     const from = sql`FROM generate_series(1, 7) AS n CROSS JOIN generate_series(1, 2) AS twice`;
     const pairs = {
       columns: selection<{ n: number }>(sql`n`),
@@ -110,13 +110,13 @@ describe('Queries', () => {
       next: undefined,
     });
     for (const page of [2, 3])
-      // The rows of a full page, or of a page after the end, do not show the total. So the count runs, and fails.
+      // A full page, or a page after the end, does not show the total. So the count runs, and fails.
       expect(sqlStateOf(await listPage(db, { page, page_size: 3 }, upTo(6)).catch((error: unknown) => error))).to.equal(
         '42P01',
       );
   });
 
-  it('shows by one further row whether another page follows, without a count of a list that ends here', async () => {
+  it('shows by one further row whether another page follows', async () => {
     const orderBy = [ascending('n', 'int')] as const;
     const list = { columns: selection<{ n: number }>(sql`n`), orderBy, counted: sql`FROM nowhere` };
     const six = { ...list, from: sql`FROM generate_series(1, 6) AS n WHERE true` };

@@ -26,7 +26,7 @@ describe('RequestDatabase', () => {
   const rename = (to: string, on: Database = db) =>
     on.transaction((tx) => tx.run(sql`UPDATE clubs SET name = ${to} WHERE id = ${clubId}`));
 
-  it('shows the change to its own reads, and to other connections only after the commit', async () => {
+  it('shows its changes to other connections only after the commit', async () => {
     await rename('changed');
     expect([await nameSeenBy(db), await nameSeenBy(pool)]).to.deep.equal(['changed', 'before']);
     await db.commit();
@@ -39,7 +39,7 @@ describe('RequestDatabase', () => {
     expect([await nameSeenBy(db), await nameSeenBy(pool)]).to.deep.equal(['before', 'before']);
   });
 
-  it('writes nothing for work that throws, and begins a new transaction for the next work', async () => {
+  it('writes nothing for work that throws', async () => {
     const failed = await db
       .transaction(async (tx) => {
         await tx.run(sql`UPDATE clubs SET name = 'half' WHERE id = ${clubId}`);
@@ -60,7 +60,7 @@ describe('RequestDatabase', () => {
     expect(await nameSeenBy(pool)).to.equal('before');
   });
 
-  it('commits the first transaction of a handler even if the second transaction throws', async () => {
+  it('commits the first transaction of a handler even if the second throws', async () => {
     await rename('first');
     await db
       .transaction(async (tx) => {
@@ -99,7 +99,7 @@ describe('RequestDatabase', () => {
     expect([openings, opened.transactions, await nameSeenBy(pool)]).to.deep.equal([1, 0, 'ended']);
   });
 
-  it('repeats work that a deadlock ended, with five tries in total', async () => {
+  it('repeats work that a deadlock ended, up to five tries', async () => {
     let tries = 0;
     const outcome = await db
       .transaction(async (tx) => {
@@ -113,7 +113,7 @@ describe('RequestDatabase', () => {
     expect([tries, outcome, await nameSeenBy(pool)]).to.deep.equal([5, 'done', 'before!']);
   });
 
-  it('notifies the relay only once, after the commit, even if a second transaction records facts (ENG-14)', async () => {
+  it('notifies the relay only once, after the commit (ENG-14)', async () => {
     await rename('first');
     await db.transaction((tx) => Promise.resolve(tx.notifyRelay()));
     expect(calls).to.equal(0);
@@ -129,7 +129,7 @@ describe('RequestDatabase', () => {
     expect(calls).to.equal(0);
   });
 
-  it('reports a connection that was lost before the commit, and works again afterwards', async () => {
+  it('reports a connection that was lost before the commit', async () => {
     await rename('lost');
     const backend = await db.one<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
     await pool.rows(sql`SELECT pg_terminate_backend(${backend?.pid})`);
@@ -166,7 +166,7 @@ describe('RequestDatabase', () => {
     expect([refusal, steps]).to.deep.equal(['no connection is free', ['connect', 'release']]);
   });
 
-  it('returns its connection to the pool: after 50 requests, half of which failed, no connection is in use', async () => {
+  it('returns its connection to the pool, even after a failed request', async () => {
     const idle = sql`SELECT count(*)::int AS count FROM pg_stat_activity
                       WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND query LIKE '%of fifty%'`;
     for (let request = 0; request < 50; request++) {

@@ -31,7 +31,7 @@ describe('processes that run', () => {
     await stop();
   });
 
-  it('do not include processes that run from a checkout, because a checkout has no version', async () => {
+  it('do not include processes that run from a checkout', async () => {
     const { db } = await testDeps();
     const stop = await keepBeating(db, 'worker', undefined, unexpected);
     expect(await runningBefore(db, '9.0.0')).to.deep.equal([]);

@@ -10,10 +10,7 @@ describe('the fair sharing of the connection pool (ENG-17)', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  /**
-   * Creates shares of a pool with this number of permits. @returns the shares, a function that requests a permit, and the names of the
-   * answered requests in the order of their answers
-   */
+  /** Also returns the names of the answered requests, in order. */
   function ask(limit: number) {
     const places = createShares(limit);
     const answers: string[] = [];
@@ -22,7 +19,7 @@ describe('the fair sharing of the connection pool (ENG-17)', () => {
     return { places, answers, enter };
   }
 
-  it('passes a free permit to the next request in the queue, and never exceeds the limit', () => {
+  it('passes a free permit to the next request in the queue', () => {
     const { places, answers, enter } = ask(2);
     for (const name of ['a', 'b', 'c', 'd']) enter('club', name);
     expect(answers).to.deep.equal(['a', 'b']);
@@ -42,7 +39,7 @@ describe('the fair sharing of the connection pool (ENG-17)', () => {
     expect(answers).to.deep.equal(['a', 'c']);
   });
 
-  it('refuses a request after 3 s with a transient conflict, and gives the request no permit later', () => {
+  it('refuses a request after 3 s with a transient conflict', () => {
     const places = createShares(1);
     const refusals: unknown[] = [];
     places.enter('club', () => {});
@@ -52,7 +49,7 @@ describe('the fair sharing of the connection pool (ENG-17)', () => {
     mock.timers.tick(1);
     expect(refusals).to.have.length(1);
     expect(isConflict(refusals[0])).to.equal(true);
-    // A worker step must not read this refusal as a decision about its row. Otherwise a sales notice would fail permanently.
+    // A DomainError would be a decision about the row, and would fail a sales notice permanently.
     expect(refusals[0]).not.to.be.an.instanceOf(DomainError);
     places.leave('club');
     mock.timers.tick(second);

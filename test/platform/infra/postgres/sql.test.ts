@@ -50,7 +50,7 @@ describe('all', () => {
     expect(rendered(where)).to.deep.equal({ text: 'club_id = $1 AND seen', values: ['c'] });
   });
 
-  it('throws if no condition remains, because the statement would select everything', () => {
+  it('throws if no condition remains', () => {
     expect(() => all([undefined])).to.throw();
   });
 });
@@ -77,14 +77,14 @@ describe('columns', () => {
     );
   });
 
-  it('names columns as the caller requests, and adds columns of a second table', () => {
+  it('names columns as the caller requests', () => {
     const notice = columns(SalesNotice, { noticeId: 'id', connection_id: 'connectionId' }, 'notice');
     expect(rendered(notice.and(columns(Club, { clubSlug: 'slug', language: 'language' }, 'club'))).text).to.equal(
       'notice.id AS "noticeId", notice.connection_id, club.slug AS "clubSlug", club.language',
     );
   });
 
-  it('derives the name of every column from its property, so that no entity names a column by hand', () => {
+  it('derives the name of every column from its property', () => {
     const named = getMetadataArgsStorage().columns.filter(({ options }) => options.name !== undefined);
     expect(named.map(({ propertyName }) => propertyName)).to.deep.equal([]);
   });

@@ -49,7 +49,7 @@ describe('the checks of Postgres before a start', () => {
     expect(await mistakes({ directUrl: database().url })).to.deep.equal([]);
   });
 
-  it('report a role without time limits or with longer limits, until setup has set them', async () => {
+  it('report a role without time limits or with longer limits', async () => {
     const [missing, ...more] = await mistakes({ url: ofRole });
     expect(more).to.deep.equal([]);
     expect(missing).to.contain('The role of DATABASE_URL has no time limits, or longer ones');
@@ -79,7 +79,7 @@ describe('the checks of Postgres before a start', () => {
     ]);
   });
 
-  it('report a role that may not read the tables, together with all other mistakes', async () => {
+  it('report a role that may not read the tables', async () => {
     const rights = `SELECT ON migrations, schema_contractions`;
     await source.query(`REVOKE ${rights} FROM ${role}; ALTER ROLE ${role} IN DATABASE ${nameOf(source)} RESET ALL`);
     try {
@@ -107,7 +107,7 @@ describe('the checks of Postgres before a start', () => {
     };
     const slow = net.createServer((near) => {
       near.on('error', () => undefined);
-      // The first two connections are for this check and for the check of the clock.
+      // The first two connections are for this check and for the clock.
       if (++connections > 2) setTimeout(lead, 2_000, near).unref();
       else lead(near);
     });
@@ -127,7 +127,7 @@ describe('the checks of Postgres before a start', () => {
     }
   });
 
-  it('report to an old build that the schema lacks columns of this build, but not to a later build', async () => {
+  it('report to an old build that the schema lacks its columns', async () => {
     await source.query(`INSERT INTO schema_contractions (migration, needs) VALUES ('Contracting1', '99.1.0')`);
     const mistakesOfBuild = (version: string) => databaseMistakes(database(), { version, buildId: 'a' });
     try {
@@ -140,7 +140,7 @@ describe('the checks of Postgres before a start', () => {
     }
   });
 
-  it('report a schema without the newest migrations, together with all other mistakes', async () => {
+  it('report a schema without the newest migrations', async () => {
     const url = addressOf((address) => {
       address.pathname = nameOf(other);
       address.username = role;
@@ -158,10 +158,7 @@ describe('the checks of Postgres before a start', () => {
 describe('prepared statements of two sessions', () => {
   type Statements = Map<string, number>;
   const refused = (code: string) => Object.assign(new Error('refused'), { code });
-  /**
-   * Returns a client that prepares each statement only once. @param servers the server sessions, which the pooler gives to this client in
-   * rotation
-   */
+  /** The pooler gives this client the server sessions in rotation. */
   const client = (...servers: Statements[]) => {
     const known = new Set<string>();
     let calls = 0;
@@ -179,7 +176,7 @@ describe('prepared statements of two sessions', () => {
     return { query: query as never };
   };
 
-  it('count as mixed up if a statement exists already, is missing, or belongs to the other client', async () => {
+  it('count as mixed up if a statement is missing or belongs to the other client', async () => {
     const servers = () => [new Map(), new Map(), new Map()] as [Statements, Statements, Statements];
     const looks = {
       'each client has its own session': ([a, b]: Statements[]) => [[a], [b]],

@@ -1,4 +1,4 @@
-/** Tests the spans of requests, statements and errors that contain names and secrets. A separate process makes the spans. */
+/** Tests the spans of requests, statements and errors that contain names and secrets. */
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { projectDirectory, scriptArguments } from '../../../../dev/project.ts';
@@ -20,11 +20,11 @@ describe('traced requests', () => {
     traces = JSON.parse(stdout) as typeof traces;
   });
 
-  /** Returns each span with its parent, as "parent > span". */
+  /** Each span as "parent > span". */
   const treeOf = (spans: readonly ExportedSpan[]) =>
     spans.map(({ name, parent }) => `${spans.find(({ spanId }) => spanId === parent)?.name ?? '-'} > ${name}`);
 
-  it('have spans for the request, each Koa layer, the operation, statements and outgoing calls', () => {
+  it('have spans for the request, statements and outgoing calls', () => {
     expect(treeOf(traces.untrusted).toSorted()).to.deep.equal(
       [
         '- > POST /v1/clubs/{clubId}',
@@ -42,7 +42,7 @@ describe('traced requests', () => {
     expect(new Set(traces.untrusted.map(({ traceId }) => traceId)).size).to.equal(1);
   });
 
-  it('copy no path, query, header, body, statement, value or message into a span', () => {
+  it('copy no path, header, body, value or message into a span', () => {
     expect(printed).not.to.include(needle);
     const names = [...traces.untrusted, ...traces.trusted].flatMap(({ attributes }) => Object.keys(attributes));
     expect([...new Set(names)].toSorted()).to.deep.equal([
@@ -58,14 +58,14 @@ describe('traced requests', () => {
   });
 
   it('send no trace header to any other server', () => {
-    expect(traces.receivedHeaders).to.have.length(12); // Three spans come from each request, and three from each probe.
+    expect(traces.receivedHeaders).to.have.length(12); // Three spans of each request, and three of each probe.
     for (const headers of traces.receivedHeaders) {
       expect(headers).to.include('authorization');
       expect(headers).not.to.include.oneOf(['traceparent', 'tracestate', 'baggage', 'b3']);
     }
   });
 
-  it('continue the trace of a trusted proxy, but not the trace of any other peer', () => {
+  it('continue the trace of a trusted proxy only', () => {
     const request = (spans: readonly ExportedSpan[]) => spans.filter(({ name }) => name === 'POST /v1/clubs/{clubId}');
     expect(request(traces.untrusted).map(({ traceId }) => traceId)).not.to.include('1'.repeat(32));
     expect(request(traces.untrusted).map(({ parent }) => parent)).to.deep.equal([undefined]);

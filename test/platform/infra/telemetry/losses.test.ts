@@ -15,7 +15,7 @@ describe('spans that the receiver does not accept', () => {
   };
   const spans = (count: number) => Array.from({ length: count }, () => ({}) as ReadableSpan);
 
-  it('are counted, and their number is reported once a minute with the code of the error', () => {
+  it('are counted and reported once a minute with the code of the error', () => {
     let now = 0;
     const reports: LostSpans[] = [];
     const losses = createLosses(() => now);
@@ -36,7 +36,7 @@ describe('spans that the receiver does not accept', () => {
     expect(answers.map((error) => error?.name)).to.deep.equal(['Error', 'Error', 'Error', 'Error', 'TypeError']);
   });
 
-  it('cause no report if there are none', () => {
+  it('are not reported if there are none', () => {
     const reports: LostSpans[] = [];
     const losses = createLosses();
     losses.report((spanLoss) => reports.push(spanLoss));

@@ -17,7 +17,7 @@ const settings = (sampler: Parameters<typeof samplerOf>[0]['sampler'], samplerSh
   samplerOf({ sampler, samplerShare });
 
 describe('the sampling decision for a request', () => {
-  it('follows the standard variables, and follows the parent only if the variables request this', () => {
+  it('follows the standard variables', () => {
     const cases = [
       ['parentbased_always_on', '1', [true, true, false]],
       ['parentbased_always_off', '1', [false, true, false]],
@@ -32,7 +32,7 @@ describe('the sampling decision for a request', () => {
     }
   });
 
-  it('cannot be configured with a sampler that decides for each span separately', () => {
+  it('cannot be made for each span separately', () => {
     const problems: string[] = [];
     readVariables(telemetryVariables, { OTEL_TRACES_SAMPLER: 'traceidratio' }, problems);
     expect(problems.map((problem) => problem.split(' ')[0])).to.deep.equal(['OTEL_TRACES_SAMPLER']);
@@ -44,12 +44,12 @@ describe('the sampling decision for a request', () => {
     expect(keptCount).to.be.within(700, 1_300); // about 1,000, with a tolerance of ten standard deviations
   });
 
-  it('is marked as partial if the variables select only a share of the traces', () => {
+  it('is marked as partial if only a share of the traces is selected', () => {
     expect(settings('parentbased_traceidratio', '0.05').isShare).to.equal(true);
     expect(settings('parentbased_always_on').isShare).to.equal(false);
   });
 
-  it('happens once for a request, and all later spans of a sampled request are sampled, too', () => {
+  it('is made once for a request', () => {
     const { shouldSample } = settings('parentbased_traceidratio', '0');
     expect(shouldSample(ROOT_CONTEXT, '1'.repeat(32), 'GET', SpanKind.SERVER, {}, [])).to.deep.equal({
       decision: SamplingDecision.RECORD_AND_SAMPLED,
@@ -64,7 +64,7 @@ describe('an incoming request', () => {
     headers: { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-${isSampled ? '01' : '00'}` },
   });
 
-  it('gets its parent span only from a trusted peer, and from no peer until trusted peers are configured', () => {
+  it('gets its parent span only from a trusted peer', () => {
     const parents: (string | undefined)[] = [];
     const incoming = createIncoming((parent) => parents.push(trace.getSpanContext(parent)?.traceId) > 0);
     incoming.parentOf(from('10.0.0.1'));

@@ -11,7 +11,6 @@ const origin = { traceId: '1'.repeat(32), spanId: '2'.repeat(16) };
 const written = `00-${origin.traceId}-${origin.spanId}-01`;
 const nothing = () => Promise.resolve();
 
-/** Starts `work` within a span. The work continues after the span has ended. */
 async function afterItsSpan<T>(work: () => Promise<T>): Promise<T> {
   const { promise: ended, resolve: goOn } = Promise.withResolvers<void>();
   const { later } = await inSpan('request', {}, async () => ({ later: ended.then(work) }));
@@ -30,7 +29,7 @@ describe('spans, while tracing is off', () => {
 describe('spans', () => {
   const spans = useTracing(() => now);
 
-  it('have the active span as parent, and provide a traceparent for work that they cause later', async () => {
+  it('have the active span as parent, and provide a traceparent for later work', async () => {
     const ids = await inSpan('outer', {}, () => inSpan('inner', {}, async () => [traceparent(), traceId()]));
     const [inner, outer] = spans();
     expect([inner?.name, outer?.name]).to.deep.equal(['inner', 'outer']);
@@ -69,7 +68,7 @@ describe('spans', () => {
     expect(ids[1], 'the log has no trace id, because no trace would be found').to.equal(undefined);
   });
 
-  it('are not recorded in an unsampled request, and neither is the work that it causes', async () => {
+  it('are not recorded in an unsampled request or in the work that it causes', async () => {
     const ids = await context.with(unkeptRequest, () => inSpan('work', {}, async () => [traceparent(), traceId()]));
     expect(spans()).to.deep.equal([]);
     expect(ids[0]).to.match(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
@@ -88,7 +87,7 @@ describe('spans', () => {
     expect(spans().map(({ name }) => name)).to.deep.equal(['request']);
   });
 
-  it('give no trace id to rows or log lines that are written after the spans have ended', async () => {
+  it('give no trace id to rows and log lines after their end', async () => {
     expect(await afterItsSpan(async () => [traceparent(), traceId()])).to.deep.equal([undefined, undefined]);
   });
 
@@ -103,7 +102,7 @@ describe('spans', () => {
     ]);
   });
 
-  it('have only attributes of a fixed list, with values of the kind that the list requires', async () => {
+  it('have only attributes of a fixed list', async () => {
     const attributes = {
       'club.fact.type': 'student.created',
       'club.workflow.id': 'webhook-delivery/0190-7c',

@@ -8,12 +8,10 @@ import type { Id } from '../../../../platform/core/ids.ts';
 
 interface Class {
   clubId: Id;
-  /** The public id of the agent. */
   publicId: string;
   apiUrl: string;
 }
 
-/** One question, as its student saw it. */
 export interface Seen {
   questionId: Id;
   /** The text of all the streams that the student read, joined. */
@@ -21,7 +19,6 @@ export interface Seen {
   /** The content of the last event; undefined if that event never arrived. */
   final: string | undefined;
   status: string | undefined;
-  /** The number of times that the student sent the question and reattached to the answer. */
   sent: number;
   reattached: number;
 }
@@ -41,7 +38,7 @@ interface Answer {
   reply_to?: Id;
 }
 
-/** Asks, and reads until the answer ends or `signal` aborts. @param signal ends the waiting */
+/** @param signal ends the waiting */
 export async function askOnce(
   { clubId, publicId, apiUrl }: Class,
   token: string,
@@ -57,7 +54,6 @@ export async function askOnce(
 
   const call = (url: string, init: RequestInit = {}) => fetch(url, { headers, ...init });
 
-  /** @returns a promise that resolves when the stream ends or breaks */
   async function read(response: Response, abort: AbortController): Promise<void> {
     const parser = createParser({
       onEvent({ event = '', data }) {
@@ -103,7 +99,6 @@ export async function askOnce(
     else if (response.status < 500) throw new Refused(`${response.status} ${error.code}`);
   }
 
-  /** Finds an accepted question whose stream was lost. */
   async function find(): Promise<typeof place> {
     const list = (await (await call(`${classroom}/agents/${publicId}/conversations?page_size=100`)).json()) as {
       data: { id: Id }[];
@@ -139,7 +134,7 @@ export async function askOnce(
   return question;
 }
 
-/** The error for a refusal that none of the injected faults explains. */
+/** A refusal that no injected fault explains. */
 class Refused extends Error {
   override name = 'Refused';
 }

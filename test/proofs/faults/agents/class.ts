@@ -9,7 +9,6 @@ export interface Classroom {
   clubId: Id;
   agentId: Id;
   publicId: string;
-  /** A sign-in token for each student. */
   tokens: readonly string[];
 }
 

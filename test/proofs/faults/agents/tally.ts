@@ -5,17 +5,15 @@ import type { Id } from '../../../../platform/core/ids.ts';
 import type { Seen } from './asker.ts';
 
 export interface AnswerTally {
-  /** The number of answers with this status. */
   byStatus: Readonly<Record<string, number>>;
   /** Questions that never ended, and questions whose student never saw the end. */
   lostAnswers: string[];
-  /** Answers whose text in the row differs from the text in the log or from the text that the student received. */
+  /** The row, the log and the student have different texts of the answer. */
   torn: string[];
   /** Answers that were not charged exactly once, and budgets that differ from the sum of the charges. */
   miscounted: string[];
   /** Questions that the model began to answer more than once, because their first event was not recorded. */
   begunAgain: number;
-  /** The number of all requests to the model. */
   calls: number;
 }
 

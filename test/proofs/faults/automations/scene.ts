@@ -14,7 +14,7 @@ export const waitSpeed = 8_640;
 export type Tags = Readonly<Record<'start' | 'givenTag' | 'keenTag' | 'seenTag', Id>>;
 
 export const points = { begun: 5, has: 7, late: 3 } as const;
-/** The points that a branch would give. No run takes this branch. */
+/** No run takes the branch that gives these points. */
 const never = 1_000;
 
 /** The steps that every run passes, in order. After `wait`, each run passes one more step. */
@@ -76,7 +76,7 @@ function definitionOf({ start, givenTag, keenTag, seenTag }: Tags): Definition {
   };
 }
 
-/** Publishes the automation. @returns its id and the tags of its steps */
+/** Publishes the automation. */
 export async function publishLongWay(
   deps: { db: Database; vault: Vault },
   clubId: Id,

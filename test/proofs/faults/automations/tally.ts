@@ -10,7 +10,6 @@ export interface EffectTally {
   finished: number;
   /** A line for each effect that exists more often than its run recorded, or that exists without a run. */
   twice: string[];
-  /** A line for each step or effect that a run lacks. */
   missing: string[];
   mails: CheckedMails<MailOfStep>;
 }
@@ -34,9 +33,7 @@ interface RunRow {
   studentId: Id;
   status: string;
   reason: string | null;
-  /** The outcome of each step. */
   outcomes: Readonly<Record<string, string | null>>;
-  /** The time when the run's wait for a tag ended. */
   waitLeftAt: Date | null;
 }
 
@@ -91,7 +88,6 @@ export async function tallyEffects(
   };
 }
 
-/** Returns a line for each effect that the run must have after the steps that it passed. */
 function effectsOf({ id, studentId, outcomes }: RunRow, { givenTag, seenTag }: Tags): string[] {
   const passed = (step: string) => outcomes[step] !== undefined;
   const award = (step: string, count: number) =>
@@ -109,7 +105,7 @@ function effectsOf({ id, studentId, outcomes }: RunRow, { givenTag, seenTag }: T
   ];
 }
 
-/** Returns a line for each effect in the tables. The lines have the format of the effects that a path implies. */
+/** Uses the format of `effectsOf`. */
 async function effectsIn(source: DataSource, { givenTag, seenTag }: Tags): Promise<string[]> {
   const effects = await source.query<{ effect: string }[]>(
     `SELECT concat_ws(' ', 'award', student_id, cause_id, points) AS effect FROM point_awards WHERE cause_kind = 'automation'
@@ -120,7 +116,6 @@ async function effectsIn(source: DataSource, { givenTag, seenTag }: Tags): Promi
   return effects.map(({ effect }) => effect);
 }
 
-/** Checks that an ended run has passed all steps and has a row for each mail. */
 function stepsMissing({ id, outcomes }: RunRow, mails: readonly MailOfStep[]): string[] {
   const steps = [...always, outcomes['wait'] === 'then' ? 'in time' : 'late'];
   const lacking = steps.filter((step) => outcomes[step] === undefined).map((step) => `step ${step} of run ${id}`);

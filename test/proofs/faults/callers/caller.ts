@@ -5,17 +5,16 @@ import type { CallerRecord } from './tally.ts';
 
 const answerWithinMs = 20_000;
 const pauseMs = 500;
-/** The pause after an answer of the rate limit, or that the first request still runs. */
+/** The pause after a rate limit, or while the first request still runs. */
 const waitMs = 1_000;
 
 export interface KeyedCaller {
-  /** The number of answers that were lost, and of answers 5xx. */
+  /** Lost answers and 5xx answers. */
   readonly lostAnswers: number;
-  /** Sends the request until it gets an answer that is not a fault, a rate limit or request_in_progress. */
+  /** Repeats the request after a fault, a rate limit or request_in_progress. */
   send(request: KeyedRequest): Promise<CallerRecord['answers'][number]>;
 }
 
-/** @param url the URL of the API, or of a proxy before it */
 export function createCaller(url: string): KeyedCaller {
   let lostAnswers = 0;
   async function once({ clubId, path, method, token, key, body }: KeyedRequest) {

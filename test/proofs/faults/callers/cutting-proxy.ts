@@ -5,7 +5,6 @@ import { host } from '../../../../dev/stack/ports.ts';
 
 type Cut = 'before' | 'body' | 'answer';
 
-/** The shares of requests that are cut. */
 const shares: readonly { cut: Cut; share: number }[] = [
   { cut: 'before', share: 0.02 },
   { cut: 'body', share: 0.03 },
@@ -13,14 +12,11 @@ const shares: readonly { cut: Cut; share: number }[] = [
 ];
 
 interface CuttingProxy {
-  /** The URL for callers. */
   readonly url: string;
-  /** The number of connections that were cut. */
   readonly cuts: number;
   stop(): Promise<void>;
 }
 
-/** @param api the URL of the API */
 export async function startCuttingProxy(api: string): Promise<CuttingProxy> {
   let cuts = 0;
   async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

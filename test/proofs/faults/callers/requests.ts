@@ -22,9 +22,7 @@ type Kind = (club: Recipients, mark: string) => Pick<KeyedRequest, 'method' | 'p
 
 const emailOf = (mark: string) => `${mark}@example.com`;
 
-/**
- * A repeated tag has a taken name. A repeated course or campaign is a second row. A repeated invitation sends a second mail.
- */
+/** How a second effect shows: the tag's name is taken, a second course or campaign exists, or a second mail is sent. */
 const kinds: readonly Kind[] = [
   (_, mark) => ({ method: 'POST', path: '/tags', body: { name: mark } }),
   (_, mark) => ({ method: 'POST', path: '/courses', body: { title: mark } }),
@@ -32,7 +30,7 @@ const kinds: readonly Kind[] = [
   (_, mark) => ({ method: 'POST', path: '/campaigns', body: { name: mark } }),
 ];
 
-/** @returns the requests. Each club sends each kind of request */
+/** Each club sends each kind of request. */
 export function requestsOf(clubs: readonly Recipients[], count: number): KeyedRequest[] {
   return Array.from({ length: count }, (_, number) => {
     const club = clubs[number % clubs.length];
@@ -43,7 +41,6 @@ export function requestsOf(clubs: readonly Recipients[], count: number): KeyedRe
   });
 }
 
-/** @returns the number of effects of each request in Postgres, by its mark */
 export async function readEffects(
   source: DataSource,
   vault: Vault,

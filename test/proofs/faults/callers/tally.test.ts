@@ -9,7 +9,7 @@ const tallied = (record: Partial<CallerRecord>, count = 1) =>
   tallyCalls([{ ...right, ...record }], new Map([['mark-1', count]]));
 
 describe('tally of the proof of callers', () => {
-  it('finds no fault in right answers, also if the first answer was lost', () => {
+  it('finds no fault in correct answers, even if the first answer was lost', () => {
     const nothing = { requests: 1, effects: 1, doubledEffects: [], lostEffects: [], differingReplays: [] };
     expect(tallied({})).to.deep.equal({ ...nothing, replays: 1 });
     expect(tallied({ answers: [again, again] })).to.deep.equal({ ...nothing, replays: 2 });
@@ -20,7 +20,7 @@ describe('tally of the proof of callers', () => {
     expect(tallied({}, 0)).to.deep.include({ effects: 0, doubledEffects: [], lostEffects: ['mark-1 has no effect'] });
   });
 
-  it('reports answers that differ, answers of refusal, two first answers, and a missing answer', () => {
+  it('reports different answers, refusals, two first answers, and a missing answer', () => {
     const answers: CallerRecord['answers'][] = [
       [first, { ...again, text: '{"data":2}' }],
       [first, { ...again, status: 200 }],

@@ -1,9 +1,7 @@
 /** Compares the answers that callers got with the effects in Postgres. */
 
-/** The number of effects of each request, by its mark. */
 export type Effects = ReadonlyMap<string, number>;
 
-/** The answers to one request and its repetitions, without lost ones. */
 export interface CallerRecord {
   mark: string;
   answers: readonly { status: number; text: string; isReplayed: boolean }[];
@@ -15,7 +13,7 @@ export interface CallerTally {
   doubledEffects: string[];
   lostEffects: string[];
   differingReplays: string[];
-  /** The number of answers that were given again. */
+  /** Answers that the API gave again, because the key was known. */
   replays: number;
 }
 
@@ -33,7 +31,7 @@ export function tallyCalls(records: readonly CallerRecord[], effects: Effects): 
   };
 }
 
-/** All answers must be one success. Only one answer can be the first one. */
+/** All answers must be the same success, and at most one may be the original. The others must be replays. */
 function isDiffering({ answers }: CallerRecord): boolean {
   const [first] = answers;
   if (!first) return true;

@@ -13,9 +13,7 @@ export type BuildName = (typeof buildNames)[number];
 export interface InstalledBuild {
   readonly name: BuildName;
   readonly buildId: string;
-  /** The directory of the installation. */
   readonly directory: string;
-  /** Starts a command of the build, such as `api`. */
   run(command: string, env: Readonly<Record<string, string>>): Child;
 }
 

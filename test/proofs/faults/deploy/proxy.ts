@@ -4,33 +4,25 @@ import type { AddressInfo } from 'node:net';
 import { host } from '../../../../dev/stack/ports.ts';
 
 export interface Proxy {
-  /** The URL for callers. */
   readonly url: string;
   /** The number of forwarded requests that got an answer. */
   readonly answered: number;
-  /** A line for each request for which no process was ready, whose answer was a 5xx, or whose answer was lost. A stream may end early. */
+  /** A line for each request that found no ready process, got a 5xx, or got no answer. A stream may end early. */
   readonly refused: readonly string[];
-  /** Adds a process to the targets. @param api its URL */
+  /** @param api its URL */
   add(api: string): void;
-  /** Sets whether a process is ready, if the proxy does not probe the processes itself. */
   tell(api: string, isReady: boolean): void;
   remove(api: string): void;
   stop(): Promise<void>;
 }
 
-/** The interval of the readiness probes; a load balancer asks every second or two. */
+/** A load balancer probes every second or two. */
 const lookEveryMs = 250;
-/**
- * After this number of probes without an answer the proxy sends a process no more requests. If a process answers that it is not ready, the
- * proxy does so immediately.
- */
+/** After this number of silent probes the proxy sends a process no more requests. The answer "not ready" has this effect immediately. */
 const silencesAtMost = 3;
 const answerWithinMs = 5_000;
 
-/**
- * Starts a proxy on 127.0.0.1.
- * @param looks whether the proxy probes the processes itself; otherwise `tell` sets their state
- */
+/** @param looks whether the proxy probes the processes itself; otherwise `tell` sets their state */
 export async function startProxy({ looks: looksItself = true } = {}): Promise<Proxy> {
   const ready = new Map<string, boolean>();
   const refused: string[] = [];

@@ -8,17 +8,12 @@ import type { InstalledBuild } from './builds.ts';
 export interface Service {
   readonly apiUrl: string;
   readonly children: readonly Child[];
-  /** Sends SIGKILL to both processes, and resolves when both have ended. */
   kill(): Promise<void>;
 }
 
 const readyWithinMs = 180_000;
 
-/**
- * Resolves when both processes are ready.
- * @param stops receives a function that kills both processes
- * @throws Problem with the last output of a process that does not become ready
- */
+/** @param stops receives a function that kills both processes */
 export async function startService(
   build: InstalledBuild,
   shared: Readonly<Record<string, string>>,

@@ -62,5 +62,4 @@ function zoneInDaytime(now: Date): string {
   return daytimeZone;
 }
 
-/** The students who must get a mail. */
 export const readersOf = (clubs: readonly Recipients[]): Id[] => clubs.flatMap(({ studentIds }) => studentIds);

@@ -42,7 +42,7 @@ describe('tally of the digest proof', () => {
     expect(tallied(rows)).to.deep.equal(nothing);
   });
 
-  it('counts a member with two rows, with two messages of one row, or with two messages at the address', () => {
+  it('counts a member with two rows or two messages as mailed twice', () => {
     expect(tallied([...rows, row('ada', { id: 'other' })], [...received, arrival('ada', 'other')]).twice).to.equal(1);
     expect(tallied(rows, [...received, arrival('ada')])).to.deep.equal({ ...nothing, twice: 1, untrue: 1 });
     expect(tallied(rows, [...received, arrival('ada', 'nobody')])).to.deep.equal({ ...nothing, twice: 1, untrue: 1 });
@@ -59,7 +59,7 @@ describe('tally of the digest proof', () => {
     expect(tallied([row('ada'), skipped], received.slice(0, 1), new Set(['grace']))).to.deep.equal(oneSent);
   });
 
-  it('reports an open row, and a sent row without a message, but only counts rows with an unknown outcome', () => {
+  it('reports an open row and a sent row without a message, and counts unknown outcomes', () => {
     expect(tallied(rows, received.slice(0, 1)).untrue).to.equal(1);
     expect(tallied([row('ada'), row('grace', { status: 'sending' })]).untrue).to.equal(1);
     const unknown = [row('ada'), row('grace', { status: 'failed', error: outcomeUnknown })];

@@ -15,13 +15,11 @@ export interface DigestMailRow extends MailRow {
 
 export interface DigestTally {
   mails: CheckedMails<DigestMailRow>;
-  /** Students who have more than one row, or whose address received more than one message. */
   twice: number;
   /** A line for each member without a mail or with a skipped mail, unless the member unsubscribed. */
   missing: string[];
 }
 
-/** @param unsubscribed members who unsubscribed from the daily mail during the run, some before they got it */
 export function tallyDigests(
   members: readonly Id[],
   unsubscribed: ReadonlySet<Id>,

@@ -11,13 +11,12 @@ import { onGround, victims as programs, type Ground, type Victim } from '../vict
 export const victimsWithMail = [...programs, 'mail server'] as const;
 export type VictimWithMail = (typeof victimsWithMail)[number];
 
-/** A process that the proof can kill. S3 is one of these processes only if the stack includes S3. */
+/** S3 only if the stack includes S3. */
 type VictimOfMailGround = Victim | 'mail server';
 
 /** The running stack of a proof (the ground), together with a mail server. */
 export interface MailGround {
   ground: Ground;
-  /** The file with the messages that the mail server accepted. */
   log: string;
   kill: (victim: VictimOfMailGround) => Promise<void>;
   startAgain: (victim: VictimOfMailGround) => Promise<void>;

@@ -10,7 +10,6 @@ export interface Received {
   at: number;
 }
 
-/** @returns one message for each line in the log of the mail server */
 export const receivedIn = (log: string): Received[] =>
   existsSync(log)
     ? readFileSync(log, 'utf8')
@@ -19,7 +18,6 @@ export const receivedIn = (log: string): Received[] =>
         .map((line) => JSON.parse(line) as Received)
     : [];
 
-/** A mail and its outcome, as its row in Postgres states. */
 export interface MailRow {
   id: Id;
   status: string;
@@ -28,18 +26,15 @@ export interface MailRow {
   attempts: number;
 }
 
-/** Selects the columns of a `MailRow`. */
 export const mailColumns = `id, status, skip_reason AS reason, last_error AS error, attempt_count AS attempts`;
 
 export interface CheckedMails<Row extends MailRow> {
   sentMails: Row[];
   skippedMails: Row[];
   refusedMails: Row[];
-  /** Failed mails whose row says that their outcome is unknown. */
   unknownMails: Row[];
-  /** The number of mails of unknown outcome that arrived. */
   unknownArrived: number;
-  /** The number of mails, by mail id, that arrived more than once. */
+  /** Counts each mail id once. */
   mailedTwice: number;
   /** A line for each row that has a wrong status or has not ended, and for each arrived mail without a row. */
   untrue: string[];

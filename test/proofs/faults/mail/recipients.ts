@@ -7,7 +7,6 @@ import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 
 export interface Recipients {
   clubId: Id;
-  /** A sign-in token of the owner. */
   ownerToken: string;
   studentIds: readonly Id[];
 }

@@ -14,10 +14,7 @@ const pauseMs = 200;
 export type Purpose = 'library' | 'agent image' | 'assignment';
 
 export interface Client {
-  /**
-   * @param options.accepted more statuses that the call accepts, such as 404
-   * @throws Error when the API refuses the call
-   */
+  /** @param options.accepted more statuses that the call accepts, such as 404 */
   call(
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
@@ -27,7 +24,6 @@ export interface Client {
   callOnce(method: 'POST', path: string, body: object): Promise<void>;
 }
 
-/** @param purpose whether the owner of the club or its student makes the call */
 export function clientOf(apiUrl: string, { clubId, tokens }: Library, purpose: Purpose): Client {
   const token = purpose === 'library' ? tokens.owner : tokens.student;
   const urlOf = (path: string) => `${apiUrl}/v1/clubs/${clubId}${path}`;
@@ -48,7 +44,6 @@ export function clientOf(apiUrl: string, { clubId, tokens }: Library, purpose: P
   };
 }
 
-/** @throws Error when the server refuses the request */
 export async function answered(url: string, request: RequestInit, accepted: readonly number[] = []): Promise<Response> {
   for (;;) {
     const answer = await fetch(url, { ...request, signal: AbortSignal.timeout(answerWithinMs) }).catch(() => undefined);
@@ -67,7 +62,6 @@ interface FileRecord {
   size_bytes: number;
 }
 
-/** Reads a file of the library until it satisfies the condition. */
 export async function readUntil(
   client: Client,
   id: Id,

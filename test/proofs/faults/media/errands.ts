@@ -23,14 +23,14 @@ export interface ExpectedFile {
 }
 
 export interface Errands {
-  /** Performs the errand with this number. Numbers start at 0. @returns the files of the errand */
+  /** Performs the errand with this number. Numbers start at 0. */
   run(number: number, library: Library): Promise<ExpectedFile[]>;
   readonly cuts: number;
 }
 
 const ready = { becomes: 'ready', visibility: 'private', isArchived: false } as const;
 
-/** The errands of a club: one of each kind. Together the errands have twelve files. */
+/** Together they have twelve files. */
 export const errandsOfAClub = 11;
 
 /** @param movie a video that ffmpeg can read */

@@ -7,7 +7,6 @@ import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 
 export interface Library {
   clubId: Id;
-  /** The sign-in tokens of the owner and of the student who shows images to agents. */
   tokens: Readonly<Record<'owner' | 'student', string>>;
 }
 

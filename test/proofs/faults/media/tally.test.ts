@@ -80,7 +80,6 @@ describe('tally of the media proof', function () {
     expect(verdictOf({ finished: 1, expected: 2 }, tally)).to.deep.include({ isFine: false });
   });
 
-  /** A kind of damage to the first file, and the reason in the report. */
   const losses: readonly [
     harm: string,
     harmed: (file: ExpectedFile) => Promise<unknown>,

@@ -17,7 +17,6 @@ import type { ExpectedFile } from './errands.ts';
 
 interface FileTally {
   byStatus: Record<string, number>;
-  /** A line for each fault. */
   lostFiles: string[];
   miscounted: string[];
   ownerless: string[];
@@ -50,11 +49,8 @@ interface Row {
   renditions: { role: string; key: string }[];
 }
 
-/** The contents of both buckets. */
 interface Contents {
-  /** The size of each object. */
   objects: ReadonlyMap<string, number>;
-  /** The keys of uploads that have begun and not ended. */
   uploads: readonly string[];
   digestOf(key: string): Promise<string>;
 }
@@ -102,8 +98,8 @@ export async function tallyFiles(
 }
 
 /**
- * @param count.finished the number of files whose clients finished them @param count.expected the number of files that must exist
- * @returns the lines of the report: one for each fault, and the sums
+ * @param count.finished the number of files whose clients finished them
+ * @param count.expected the number of files that must exist
  */
 export function verdictOf(
   { finished, expected }: { finished: number; expected: number },
@@ -142,7 +138,6 @@ async function lostOf(
   return lines;
 }
 
-/** Returns the key of the object that readers download. */
 const downloadedKey = ({ purpose, key, renditions }: Row): string =>
   (purpose === 'agent_image' ? renditions.find(({ role }) => role === 'preview')?.key : key) ?? '';
 
@@ -213,7 +208,6 @@ async function lateOf(source: DataSource, { objects }: Contents): Promise<string
     .map(({ key }) => `left minutes after its address has ended: ${key}`);
 }
 
-/** Finds objects and uploads that belong to no existing file. */
 function ownerless(standing: readonly Row[], { objects, uploads }: Contents): string[] {
   const owned = new Set(
     standing.flatMap(({ key, renditions }) => [key, ...renditions.map((rendition) => rendition.key)]),

@@ -25,7 +25,6 @@ interface Upload {
 const pauseMs = 200;
 /** The share of upload requests that the client breaks off. */
 const cutShare = 0.6;
-/** The time limit for a request that the client does not interrupt. */
 const pieceWithinMs = 30_000;
 
 /**
@@ -40,7 +39,7 @@ export async function uploadOnce(client: Client, file: Arriving): Promise<{ id: 
   return { id: data.id, cuts };
 }
 
-/** Reserves a file, deletes the file, and uploads its bytes afterwards. @returns the id of the record */
+/** Reserves a file, deletes the file, and uploads its bytes afterwards. */
 export async function writeAfterDeletion(client: Client, file: Arriving): Promise<Id> {
   const { data, upload } = await reserve(client, file);
   await client.call('DELETE', `/media/${data.id}`, { accepted: [404] }); // 404: the answer was lost
@@ -73,7 +72,6 @@ async function sendAtOnce({ url, headers }: Upload, bytes: Buffer): Promise<numb
   return 0;
 }
 
-/** @returns how often the client itself broke the upload */
 async function sendByTus({ url, headers: authorization }: Upload, bytes: Buffer): Promise<number> {
   const headers = { ...authorization, 'tus-resumable': '1.0.0' };
   const created = await answered(url, {

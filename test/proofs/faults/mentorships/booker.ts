@@ -13,11 +13,9 @@ interface OwnSession {
 /** An answer of the API; undefined after a fault or without an answer. */
 type Answer = { status: number; code: string; data: unknown } | undefined;
 
-/** The outcome of a booking: the id of the booked session, or the reason of the refusal. */
 type Booked = { kind: 'won'; sessionId: Id } | { kind: 'taken' | 'limited' };
 
 export interface Booker {
-  /** The number of calls whose answer was lost. */
   readonly lost: number;
   /** The number of calls that took effect although their answer was lost. */
   readonly hadWorked: number;
@@ -25,13 +23,12 @@ export interface Booker {
   book(student: Student, mentorship: OfferedMentorship, startsAt: Date, replaces?: Id): Promise<Booked>;
   /** @returns whether the session is canceled; false if the student has reached the hourly limit */
   cancel(student: Student, mentorship: OfferedMentorship, sessionId: Id): Promise<boolean>;
-  /** Removes the student as the owner of the club. @returns true */
+  /** The owner of the club removes the student. */
   remove(student: Student): Promise<boolean>;
 }
 
 const answerWithinMs = 10_000;
 const pauseMs = 300;
-/** The pause after a refusal by the rate limit of a club. */
 const limitedMs = 3_000;
 
 export function createBooker(apiUrl: string): Booker {
@@ -56,7 +53,6 @@ export function createBooker(apiUrl: string): Booker {
     }
   }
 
-  /** Reads the sessions of a student, again and again until the API answers. */
   async function sessionsOf(student: Student): Promise<OwnSession[]> {
     for (;;) {
       const answer = await call(student, 'GET', '/mentorship-sessions?page_size=100');
@@ -66,7 +62,7 @@ export function createBooker(apiUrl: string): Booker {
     }
   }
 
-  /** @param findSession a function that finds the session that the call writes, among the sessions of the student */
+  /** @param findSession finds the session that the call writes */
   async function untilKnown<T>(
     student: Student,
     write: () => Promise<Answer>,

@@ -16,7 +16,6 @@ export interface Student {
   id: Id;
   clubId: Id;
   token: string;
-  /** A sign-in token of the owner of the club. */
   ownerToken: string;
 }
 
@@ -24,11 +23,9 @@ interface Club {
   id: Id;
   /** Each slot takes one student from this list, who asks for no other slot. */
   students: Student[];
-  /** These students ask for many slots. */
   greedy: readonly Student[];
 }
 
-/** The start times of sessions of one mentorship. */
 export interface Slots {
   /** A session that starts in an hour, so that its reminder falls due at the chosen time. */
   hour: Date;
@@ -46,10 +43,7 @@ export interface OfferedMentorship {
 
 const greedyOfClub = 12;
 
-/**
- * @param students the number of students of each club who ask for one slot; the club also gets students who ask for many slots
- * @returns the clubs with their students, who are signed in
- */
+/** @param students the number of students of each club who ask for one slot; the club also gets students who ask for many slots */
 export async function buildClubs(source: DataSource, count: number, students: number): Promise<Club[]> {
   const clubs: Club[] = [];
   for (let number = 0; number < count; number++) {
@@ -69,9 +63,7 @@ export async function buildClubs(source: DataSource, count: number, students: nu
 
 const sessionMinutes = 15;
 const bufferMinutes = 5;
-/**
- * The sessions of the two mentorships of a mentor overlap: the session of the second mentorship begins this long after the other session.
- */
+/** The two sessions of a mentor overlap: the second begins this long after the first. */
 const apartMs = minuteMs;
 
 /**

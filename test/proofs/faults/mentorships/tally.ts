@@ -15,7 +15,6 @@ export interface SessionRow {
   id: Id;
   mentorId: Id;
   studentId: Id;
-  /** Whether the student was removed. */
   isRemoved: boolean;
   status: string;
   sequence: number;
@@ -25,7 +24,6 @@ export interface SessionRow {
   busyUntil: Date;
 }
 
-/** A time of a session, which a booking or a move has set. */
 interface TimeRow {
   sessionId: Id;
   sequence: number;
@@ -37,7 +35,6 @@ interface TimeRow {
   at: Date;
 }
 
-/** A mail that the engine recorded. */
 interface SessionMailRow {
   id: Id;
   sessionId: Id;
@@ -67,13 +64,10 @@ export interface Evidence {
 
 export interface SessionTally {
   sessions: number;
-  /** A line for each pair of overlapping sessions of a mentor or student. */
   doubleBooked: string[];
   /** The number of reminders that the engine had to send. */
   reminders: number;
-  /** A line for each expected reminder that did not arrive. */
   remindersMissing: string[];
-  /** A line for each confirmation or cancellation that did not arrive. */
   othersMissing: string[];
   /** A line for each mail that was recorded twice: two mails of one kind about one time of a session. */
   twice: string[];
@@ -83,9 +77,7 @@ export interface SessionTally {
   vain: string[];
   /** The number of mails that arrived again with the same Message-ID, which is allowed for transactional mails. */
   repeated: number;
-  /** A line for each row that is false or not final. */
   untrue: string[];
-  /** A line for each session that differs from the last answer to its student. */
   lostSessions: string[];
 }
 
@@ -170,7 +162,6 @@ export function tallySessions(evidence: Evidence): SessionTally {
 
 const isReminder = (kind: string) => / mentorship_(day|hour)_before /.test(kind);
 
-/** Identifies a mail by its session, its template and the time of the session. */
 const kindOf = ({ sessionId, template, sequence }: Pick<SessionMailRow, 'sessionId' | 'template' | 'sequence'>) =>
   `${sessionId} ${template} ${sequence}`;
 
@@ -205,7 +196,7 @@ interface Reminder {
   leftAt: number | undefined;
 }
 
-/** Returns the reminders for all times that the sessions have or had. */
+/** All reminders, also for times that a session no longer has. */
 function allReminders({ times }: Evidence): Reminder[] {
   return [...Map.groupBy(times, ({ sessionId }) => sessionId).values()].flatMap((own) =>
     own

@@ -11,7 +11,6 @@ import type { Stack } from '../../../../dev/stack/stack.ts';
 import { dataOf } from '../../../../dev/stack/postgres-place.ts';
 
 export interface Backup {
-  /** Copies the server while it runs. */
   copy(): Promise<void>;
   /** @returns the time by the clock of the server, with microseconds; every transaction that has committed is before this time */
   point(): Promise<string>;
@@ -29,7 +28,6 @@ const withinMs = 60_000;
 /**
  * Configures the server to archive its log. The server restarts to use the setting.
  * @param directory the directory of the server, in the directory of the stack
- * @param pgBasebackup the path of the program
  */
 export async function backUp(stack: Stack, directory: string, pgBasebackup: string): Promise<Backup> {
   const url = stack.environment['DATABASE_URL'] ?? '';

@@ -11,7 +11,6 @@ import type { Json, JsonRecord } from './step.ts';
 /** @returns the body; undefined if a value that the body needs does not exist */
 type BodyMaker = (draw: Draw, pool: Pool) => Json | undefined;
 
-/** Returns a token that the service mailed for one of these purposes. */
 const withToken =
   (purposes: readonly TokenPurpose[], more: (draw: Draw) => JsonRecord = () => ({})): BodyMaker =>
   (draw, pool) => {
@@ -22,7 +21,6 @@ const withToken =
     return { token: template, ...more(draw) };
   };
 
-/** Makes a request for a mail to a person. */
 const addressed =
   (kind: 'student.email' | 'administrator.email'): BodyMaker =>
   (draw, pool) => {

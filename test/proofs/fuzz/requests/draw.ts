@@ -31,7 +31,6 @@ export class Draw {
     return this.next() < probability;
   }
 
-  /** @throws Error if the list is empty */
   pick<T>(from: readonly T[]): T {
     if (from.length === 0) throw new Error('The list to pick from is empty');
     return from[this.below(from.length)] as T;
@@ -57,7 +56,6 @@ export class Draw {
     return rest;
   }
 
-  /** One value that the given fast-check arbitrary generates. */
   sample<T>(values: fc.Arbitrary<T>): T {
     const [value] = fc.sample(values, { numRuns: 1, seed: this.below(2 ** 31) });
     return value as T;

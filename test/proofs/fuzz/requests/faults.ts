@@ -16,7 +16,6 @@ const invalid = 'invalid_request' as const;
  */
 type Broken = readonly [what: string, code: ErrorCode, value: Json | undefined];
 
-/** Returns the invalid versions of a valid request, grouped by the part of the request that has the fault. */
 export function faultyVersions(operation: ContractOperation, valid: RequestStep): Record<FaultyPart, RequestStep[]> {
   return {
     path: inPath(operation, valid),

@@ -29,7 +29,6 @@ function generated(operation: ContractOperation, seed: number, faulty: number): 
 
 const sentOf = (step: RequestStep) => resolved(step as never, valueOf) as RequestStep;
 
-/** Returns the verdict of the request checks of the service: a status with a code, or 200. */
 function verdictOn(operation: ContractOperation, step: RequestStep): string {
   const { path, query = [], body } = sentOf(step);
   const { params, query: inQuery, body: inBody } = compileValidators(operation);

@@ -11,16 +11,13 @@ import { suggestionsFor } from './suggestions.ts';
 import { valueOf, type Suggest } from './values.ts';
 import { bodySchemaOf, everyOperation } from '../../../toolkit/drive/every-operation.ts';
 
-/** The sources of generated requests. */
 export interface Surroundings {
   readonly pool: Pool;
-  /** Returns the value of a template. */
   readonly valueOf: (name: string) => string | undefined;
 }
 
 /** The percentages of kinds of requests, and the records that the requests name. */
 export interface Wishes {
-  /** The percentage of requests with a fault. */
   readonly faulty: number;
   /**
    * The percentage of requests from a caller who may make them. If the percentage is 100, all requests come from the caller with the most
@@ -29,9 +26,7 @@ export interface Wishes {
   readonly permitted: number;
   /** The percentage of valid writes that are sent at the same time as another request about the same record. */
   readonly beside: number;
-  /** The weights of the records that the path names. */
   readonly inPath: Shares;
-  /** The weights of the records that the body and the query name. */
   readonly inBody: Shares;
 }
 
@@ -48,7 +43,7 @@ const partWeights: readonly (readonly [number, FaultyPart])[] = [
   [2, 'method'],
 ];
 
-/** @param name the name of the step @throws Error if no valid request is found, because the generator lacks a case */
+/** @throws Error if no valid request is found, because the generator lacks a case */
 export function generateRequest(
   draw: Draw,
   operation: ContractOperation,
@@ -80,7 +75,6 @@ function withFault(
   return valid;
 }
 
-/** Whether no schema describes the fault. */
 const isOutside = ({ raw, fault }: RequestStep) =>
   raw !== undefined || fault?.code === 'unsupported_media_type' || fault?.code === 'method_not_allowed';
 
@@ -108,7 +102,6 @@ function validRequest(
   throw new Error(`No valid request for ${operation.operationId} in ${tries} tries: ${faults.join('; ')}`);
 }
 
-/** Makes a copy of the request, or another request about the same record. */
 function rivalOf(draw: Draw, operation: ContractOperation, step: RequestStep, surroundings: Surroundings): RequestStep {
   const name = `${step.name}b`;
   const last = operation.pathParameters.at(-1);
@@ -210,7 +203,6 @@ function pathFor(
 /** Returns a text that a path can contain. The text is not empty and is not `.` or `..`, because clients would resolve these. */
 const segmentOf = (text: string): string => (/^\.{0,2}$/.test(text) ? 'dots' : text);
 
-/** Returns the parents that the path of the operation names. */
 function within({ pathParameters }: ContractOperation, parents: Readonly<Record<string, string>> = {}) {
   return Object.fromEntries(Object.entries(parents).filter(([name]) => pathParameters.includes(name)));
 }
@@ -269,7 +261,6 @@ function headersFor(
   return Object.keys(headers).length === 0 ? {} : { headers };
 }
 
-/** Makes a file of students, which is usually readable. */
 function table(draw: Draw, pool: Pool): string {
   if (draw.chance(0.1)) return draw.pick(['\n', 'email', 'email,name', '"email,name\n', 'name;email\n;;\n', '\uFEFF']);
   const known = pool.living('student.email').map(({ template }) => template);

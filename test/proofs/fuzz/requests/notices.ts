@@ -31,7 +31,6 @@ const corruptValues: readonly Json[] = [
   { id: { id: {} } },
 ];
 
-/** Makes a notice of one of the platforms about a product of the club `own`. */
 export function salesNotice(draw: Draw, pool: Pool): Json {
   const notice = draw.weighted<() => JsonRecord>([
     [6, () => genericNotice(draw, pool)],
@@ -80,7 +79,6 @@ function genericNotice(draw: Draw, pool: Pool): JsonRecord {
   };
 }
 
-/** Returns a copy with one corrupted or missing part, at any depth. */
 function withOneCorruption(draw: Draw, whole: JsonRecord): JsonRecord {
   const names = Object.keys(whole);
   if (names.length === 0) return whole;

@@ -7,7 +7,7 @@ export interface Entry {
   readonly template: string;
   readonly value: string;
   readonly club: ClubName;
-  /** Whether the value is from the scene, whose records belong together. */
+  /** Records of the scene belong together. */
   readonly ofScene?: boolean;
   /** The path parameters of the parent records, as templates. */
   readonly parents?: Readonly<Record<string, string>>;
@@ -17,13 +17,11 @@ export class Pool {
   readonly #entries = new Map<string, Entry>();
   readonly #deleted = new Set<string>();
 
-  /** Adds a value. A known value keeps its first template. */
   add(entry: Entry): void {
     const key = `${entry.kind} ${entry.value.toLowerCase()}`;
     if (!this.#entries.has(key)) this.#entries.set(key, entry);
   }
 
-  /** Marks the record with this id as deleted. */
   remove(value: string): void {
     this.#deleted.add(value.toLowerCase());
   }

@@ -77,7 +77,6 @@ export function kindOfParameter({ path }: Pick<ContractOperation, 'path'>, name:
   return kindOfSegment(path, segment) ?? kindOfName(name);
 }
 
-/** @returns the kind of record in the answer of the operation */
 export function kindOfAnswer({ path, operationId }: Pick<ContractOperation, 'path' | 'operationId'>): string {
   const known = answerKinds[operationId];
   if (known !== undefined) return known;

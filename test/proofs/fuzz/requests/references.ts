@@ -2,7 +2,7 @@
 import type { Draw } from './draw.ts';
 import type { Entry, Pool } from './pool.ts';
 
-/** The weights of the kinds of references. */
+/** Weights. */
 export interface Shares {
   readonly living: number;
   readonly foreign: number;
@@ -24,7 +24,6 @@ export const ofScene: Shares = { ...none, living: 1, prefers: 'scene' };
 export const newest: Shares = { ...none, living: 1, prefers: 'newest' };
 export const foreign: Shares = { ...none, foreign: 1 };
 
-/** @returns an existing entry of this kind; undefined if there is none */
 function someLiving(draw: Draw, living: readonly Entry[], prefers?: Shares['prefers']): Entry | undefined {
   const [first] = living;
   if (first === undefined || prefers === 'scene') return first;
@@ -33,8 +32,8 @@ function someLiving(draw: Draw, living: readonly Entry[], prefers?: Shares['pref
 }
 
 /**
- * @returns an entry of the pool, or a text that identifies no record. If the pool has no entry of the drawn sort, such as a deleted record,
- * the function returns the entry of an existing record
+ * @returns an entry, or a text that identifies no record. Without an entry of the drawn sort, such as a deleted record, the function takes
+ * an existing record
  */
 export function someReference(draw: Draw, pool: Pool, kind: string, shares: Shares): Entry | string {
   const unknown = kind.includes('.') ? `nothing-${draw.below(1e6)}` : `{{uuid:${draw.below(1e6)}}}`;
@@ -50,7 +49,6 @@ export function someReference(draw: Draw, pool: Pool, kind: string, shares: Shar
   return find() ?? living ?? unknown;
 }
 
-/** Returns the template of an entry of one of these kinds; undefined if there is none. */
 export function oneOf(...kinds: string[]): (draw: Draw, pool: Pool) => string | undefined {
   return (draw, pool) => {
     const entries = kinds.flatMap((kind) => pool.living(kind));

@@ -34,7 +34,7 @@ const callerNames = [
 ] as const;
 export type CallerName = (typeof callerNames)[number];
 
-/** The violation of the contract in a request, and the code that the contract defines for it. */
+/** How the request violates the contract, and the expected error code. */
 interface Fault {
   readonly what: string;
   readonly code: ErrorCode;
@@ -49,15 +49,13 @@ export interface RequestStep {
   readonly name: string;
   readonly operation: OperationId;
   readonly caller: CallerName;
-  /** Path parameters by name, not encoded. */
+  /** Not encoded. */
   readonly path: Readonly<Record<string, string>>;
   /** A list of pairs, because a name may occur twice. */
   readonly query?: readonly (readonly [name: string, value: string])[];
   readonly body?: Json;
-  /** A body that is sent unchanged instead of a JSON body. */
   readonly raw?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A method that replaces the method of the operation. */
   readonly method?: string;
   /** A second request, which is sent at the same time. The rules apply to its answer, too. */
   readonly beside?: RequestStep;
@@ -65,7 +63,7 @@ export interface RequestStep {
   readonly fault?: Fault;
 }
 
-/** A step is a request, a jump of the clock in seconds, or the work of the worker on everything that waits. */
+/** A request, a jump of the clock in seconds, or the work of the worker. */
 export type Step = RequestStep | { readonly advance: number } | { readonly work: true };
 
 export function isRequest(step: Step): step is RequestStep {
@@ -83,7 +81,6 @@ export function resolved<T extends Json | undefined>(value: T, valueOf: (name: s
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, resolved(item, valueOf)])) as T;
 }
 
-/** Returns the names of the templates in a step. */
 export function templatesOf(step: RequestStep): Set<string> {
   return new Set([...JSON.stringify(step).matchAll(template)].map(([, name = '']) => name));
 }

@@ -10,8 +10,7 @@ import type { Json } from './step.ts';
 import type { Place, Suggest } from './values.ts';
 
 /**
- * The share of texts that repeat a text which the service has already accepted in this field. Such a text tests whether names, codes and
- * addresses must be unique.
+ * This share of texts repeats a text that the service accepted in this field, to test that names and codes are unique.
  */
 const repeatedOf = 0.08;
 /** The share of requests that use the special body of their operation. */
@@ -47,7 +46,6 @@ const urls = [
 /** The scene publishes only one version of each automation, so this is the version number. */
 const firstNumber = (draw: Draw) => (draw.chance(0.8) ? 1 : undefined);
 
-/** Suggests a value for a property or parameter of this name, in every operation. */
 const byName: Readonly<Record<string, (draw: Draw, pool: Pool) => Json | undefined>> = {
   email: (draw, pool) => (draw.chance(0.35) ? oneOf('student.email', 'administrator.email')(draw, pool) : undefined),
   password: (draw) => (draw.chance(0.7) ? password : undefined),
@@ -66,7 +64,6 @@ const byName: Readonly<Record<string, (draw: Draw, pool: Pool) => Json | undefin
   month: (draw) => (draw.chance(0.4) ? '2026-11' : undefined),
 };
 
-/** @param shares the weights of references in bodies and queries @returns a function that suggests a value for each field */
 export function suggestionsFor(draw: Draw, pool: Pool, operation: ContractOperation, shares: Shares): Suggest {
   return (place, schema) => {
     if (place.length === 0) return draw.chance(wholeBodyOf) ? bodies[operation.operationId]?.(draw, pool) : undefined;
@@ -88,7 +85,6 @@ export function suggestionsFor(draw: Draw, pool: Pool, operation: ContractOperat
   };
 }
 
-/** Returns the name of the property that contains a value, also for an item of a list. */
 function nameAt(place: Place): string {
   return place.findLast((step) => typeof step === 'string') ?? '';
 }
@@ -96,5 +92,4 @@ function nameAt(place: Place): string {
 /** Ids that callers chose for this operation. */
 export const clientIdKind = ({ operationId }: Pick<ContractOperation, 'operationId'>) => `client.${operationId}`;
 
-/** Texts that the service accepted in this field. */
 export const textKind = (name: string) => `text.${name}`;

@@ -46,7 +46,6 @@ export interface Bounds {
 
 const usualMost = 40;
 
-/** Returns a text with a length between the bounds. */
 export function textOf(draw: Draw, { least, most }: Bounds): string {
   const some = { least, most: Math.min(most, Math.max(usualMost, least)) };
   const make = draw.weighted<() => string>([
@@ -61,7 +60,6 @@ export function textOf(draw: Draw, { least, most }: Bounds): string {
   return fitToBounds(storable(make()), { least, most });
 }
 
-/** Returns a text that matches the pattern. */
 export function patternedText(draw: Draw, pattern: string, bounds: Bounds): string {
   if (pattern === '\\S') {
     const text = textOf(draw, bounds);
@@ -91,7 +89,6 @@ function fitToBounds(text: string, { least, most }: Bounds): string {
     .concat('x'.repeat(Math.max(0, least - characters.length)));
 }
 
-/** Removes characters that no request may contain: NUL bytes and lone surrogates. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '0');
 }

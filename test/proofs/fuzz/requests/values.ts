@@ -20,7 +20,6 @@ const deepest = 8;
 
 const nothing: Suggest = () => undefined;
 
-/** @param suggest a function that is called first for each value */
 export function valueOf(
   draw: Draw,
   schemaOrReference: JsonObject,
@@ -50,7 +49,6 @@ export function valueOf(
   }
 }
 
-/** Returns the schema, after following its reference. */
 export function schemaAt(schemaOrReference: JsonObject): JsonObject {
   return dereference(schemaOrReference, contractDocument.components.schemas);
 }
@@ -129,7 +127,6 @@ function emailOf(draw: Draw): string {
   ])();
 }
 
-/** Returns a time near now, or a time at the limits of date-times. */
 function instantOf(draw: Draw): string {
   const day = 86_400;
   return draw.weighted([

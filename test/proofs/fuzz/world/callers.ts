@@ -19,12 +19,10 @@ import type { CallerName } from '../requests/step.ts';
 
 export interface Caller {
   readonly token?: string;
-  /** The kind of the session, or `key`. It is undefined if the caller has no valid session or key. */
+  /** Undefined without a valid session or key. */
   readonly kind?: CallerKind | 'key';
   readonly id?: Id;
-  /** The club of the caller. */
   readonly club?: ClubName;
-  /** The role of an administrator. */
   readonly role?: Role;
   /** The scopes of an API key. */
   readonly scopes?: readonly Scope[];
@@ -66,8 +64,7 @@ async function expiredKey(): Promise<string> {
 }
 
 /**
- * Replaces each caller whose role or session no longer matches the caller's name, because requests can end sessions, change roles and
- * remove people.
+ * Requests can end sessions, change roles and remove people. Such callers are replaced.
  * @param rebuild a function that makes a student like the student of this name
  */
 export async function restoreCallers(
@@ -101,7 +98,6 @@ async function isUnchangedKey({ token = '', scopes }: Caller): Promise<boolean> 
   return keys.length === 1;
 }
 
-/** Returns whether a caller still has the role and the session. */
 async function standingOf(
   { token = '', kind, id, role }: Caller & { kind: CallerKind },
   clubId: Id | undefined,

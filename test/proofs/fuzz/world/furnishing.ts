@@ -6,9 +6,7 @@ import { isRecord, type Json, type JsonRecord } from '../requests/step.ts';
 import type { FuzzGround } from './ground.ts';
 
 interface CreatedRecord {
-  /** Returns a text of the record in `data`. @throws Error if the text is missing */
   text(name: string): string;
-  /** Returns the object with this name in the answer. */
   part(name: string): JsonRecord;
 }
 
@@ -39,7 +37,7 @@ export class Furnishing {
     return `{{${this.club}.${name}}}`;
   }
 
-  /** @param more the token of a different caller, or a raw body @throws Error if the API refuses */
+  /** @param more the token of a different caller, or a raw body */
   async make(method: string, path: string, body?: JsonRecord, more: object = {}): Promise<CreatedRecord> {
     const options = { token: this.owner.token, body, ...more };
     const {

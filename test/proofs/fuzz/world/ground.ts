@@ -12,22 +12,18 @@ import { serveApp, type ServedApp } from '../../../toolkit/stack/app.ts';
 export interface FuzzGround {
   readonly strangers: Partial<Callers>;
   readonly stripe: StripeServer;
-  /** Sends a request, and checks its answer against the contract. */
   call(method: string, path: string, options?: Call): Promise<Answer>;
-  /** Returns the errors that the API logged since the last call. */
   errors(): string[];
   /** The time that the last request blocked the thread, in milliseconds; undefined if another request ran at the same time. */
   lastHoldMs(): number | undefined;
   close(): Promise<void>;
 }
 
-/** The token in the addresses for notices of mail providers. */
 export const noticeToken = 'a-token-of-the-operator';
 
 const publicAddress = '93.184.216.34';
 const errorLevel = 50;
 
-/** Starts the shared parts of a fuzz run. The caller must close them. */
 export async function openGround(): Promise<FuzzGround> {
   const stripe = await startStripe();
   const api: ServedApp = await serveApp({
@@ -39,8 +35,7 @@ export async function openGround(): Promise<FuzzGround> {
       MAIL_NOTICE_TOKEN: noticeToken,
     },
   });
-  // The API and the fuzz program run in the same thread. The measured times therefore begin and end with a request, and exclude the work of
-  // the fuzz program.
+  // The API and the fuzzer share a thread, so each measurement covers only one request.
   const holds = watchHolds();
   let underWay = 0;
   let lastHoldMs: number | undefined;

@@ -4,7 +4,6 @@ import type { ClubName, Entry } from '../requests/pool.ts';
 import { kindOfAnswer, kindOfName, kindOfProperty } from '../requests/record-kinds.ts';
 import { isRecord, type Json, type RequestStep } from '../requests/step.ts';
 
-/** Properties that identify their record, besides the id. */
 const ownNames: Readonly<Record<string, readonly string[]>> = {
   public_id: ['course', 'lesson', 'agent', 'repository', 'space', 'post'],
   code: ['link', 'certificate'],
@@ -47,7 +46,6 @@ export function harvestOf(operation: ContractOperation, step: RequestStep, body:
   return entries;
 }
 
-/** @returns the text at a JSON pointer; undefined without a text */
 export function textAt(body: Json | undefined, pointer: string): string | undefined {
   let at: Json | undefined = body;
   for (const step of pointer.split('/').slice(1))

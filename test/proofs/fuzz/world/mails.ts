@@ -13,10 +13,7 @@ interface MailedToken {
   readonly email: string | null;
 }
 
-/**
- * Returns the tokens that no earlier call returned.
- * @param seenIds the ids of the tokens that earlier calls returned. This call adds the ids of its tokens
- */
+/** @param seenIds the ids that earlier calls returned; this call adds its own ids */
 export async function newTokens(seenIds: Set<Id>): Promise<MailedToken[]> {
   const source: DataSource = await testDatabase();
   const { vault } = await testDeps();

@@ -40,7 +40,6 @@ export interface Scene {
   readonly canary: string;
   readonly callers: Partial<Record<CallerName, Caller>>;
   readonly entries: readonly Entry[];
-  /** Gives another student the access of the first student. */
   readonly enroll: (studentId: Id) => Promise<void>;
 }
 
@@ -152,10 +151,8 @@ async function addCourse(scene: Furnishing): Promise<TestCourse> {
   return course;
 }
 
-/** Returns the name of a record: the first record has the name of its kind. */
 const numbered = (kind: string, position: number) => (position === 0 ? kind : `${kind}${position + 1}`);
 
-/** @returns the deliveries that open the course and the agent */
 async function addAccess(scene: Furnishing, course: TestCourse, agent: OpenAgent): Promise<[Id, Id]> {
   const { clubId, canary } = scene;
   scene.name('agent', agent.id);
@@ -264,7 +261,6 @@ async function addFiles(scene: Furnishing): Promise<void> {
   scene.name('folder', folder.text('id'));
 }
 
-/** Adds a repository with a file, to which the student has access. */
 async function addRepository(scene: Furnishing, student: TestStudent): Promise<void> {
   const { clubId, canary } = scene;
   const file = await buildHostedFile(clubId, `cards-${canary}.txt`, `Cards ${canary}`);
@@ -278,7 +274,6 @@ async function addRepository(scene: Furnishing, student: TestStudent): Promise<v
   await buildEnrollment(clubId, { studentId: student.id, deliveryId: delivery.id, startsAt });
 }
 
-/** Adds the material of an agent, and a question that the agent answered. */
 async function addAgent(scene: Furnishing, agent: OpenAgent, student: TestStudent): Promise<void> {
   const { clubId, canary } = scene;
   const passages = [`Tie the knot ${canary} well.`];
@@ -302,7 +297,6 @@ async function addAgent(scene: Furnishing, agent: OpenAgent, student: TestStuden
   scene.name('message', answerId, 'message', { conversationId: scene.template('conversation') });
 }
 
-/** Adds a product, a sale of the product, a failed notice, an import and an add-on. */
 async function addSales(scene: Furnishing, deliveryId: Id): Promise<void> {
   const { clubId, owner, canary } = scene;
   const externalId = `product-${canary}`;
@@ -337,7 +331,6 @@ async function addSales(scene: Furnishing, deliveryId: Id): Promise<void> {
   await scene.make('POST', '/add-ons', { id: newId(), kind: 'students', quantity: 1 });
 }
 
-/** Adds a sender, a draft, a scheduled campaign, and a suppressed address. */
 async function addCampaign(scene: Furnishing, student: TestStudent): Promise<void> {
   const { canary } = scene;
   await scene.make('PUT', '/mail/sender', { from_name: `Club ${canary}`, postal_address: 'Quay 1' });
@@ -361,7 +354,6 @@ async function addCampaign(scene: Furnishing, student: TestStudent): Promise<voi
   scene.name('mail_preview', previewToken(vault, { campaignId: campaign.text('id'), expiresAt }));
 }
 
-/** Adds a mail of a sent campaign with a link. */
 async function addSentMail(clubId: Id, campaignId: Id, { id: studentId, email }: TestStudent) {
   const source = await testDatabase();
   const [mailId, linkId, now] = [newId(), newId(), new Date()];
@@ -381,7 +373,6 @@ async function addSentMail(clubId: Id, campaignId: Id, { id: studentId, email }:
   return { mailId, linkId };
 }
 
-/** Adds an active automation with a changed draft, a paused automation, a draft, an active run and a failed run. */
 async function addAutomation(scene: Furnishing, student: TestStudent): Promise<void> {
   const { clubId, canary } = scene;
   const draftOf = (points: number) => ({

@@ -10,8 +10,8 @@ import { testDatabase } from '../../../toolkit/stack/database.ts';
 const answerLookMs = 5;
 
 /**
- * Handles the waiting notices, imports and bulk jobs of these clubs, except the newest import and the newest job, which can still be canceled.
- * @throws Error when a step fails
+ * Handles the waiting notices, imports and bulk jobs of these clubs, except the newest import and the newest job, which can still be
+ * canceled.
  */
 export async function workThrough(clubIds: readonly Id[]): Promise<void> {
   for (const id of await idsOf(`sales_notices WHERE status = 'pending'`, clubIds)) await stepNotice(id, clock.now());
@@ -21,10 +21,7 @@ export async function workThrough(clubIds: readonly Id[]): Promise<void> {
   for (const id of jobs.slice(0, -1)) await runBulk(id);
 }
 
-/**
- * Answers the questions of these clubs while the request runs, because the request ends only when its answer is complete.
- * @returns the result of the request
- */
+/** Answers the questions of these clubs while the request runs, because the request ends only when its answer is complete. */
 export async function whileAnswering<T>(clubIds: readonly Id[], request: Promise<T>): Promise<T> {
   let underWay = true;
   const answering = (async () => {

@@ -1,4 +1,4 @@
-/** Two furnished clubs and their people, in which steps run. Later requests can use the records of earlier requests. */
+/** Two furnished clubs, in which the steps run. Later requests can use the records of earlier requests. */
 import { createHash } from 'node:crypto';
 import { AssertionError } from 'chai';
 import { createParser } from 'eventsource-parser';
@@ -22,7 +22,6 @@ import { newTokens } from './mails.ts';
 import { buildScene, type Scene } from './scene.ts';
 import { whileAnswering, workThrough } from './work.ts';
 
-/** A request and its answer. */
 export interface Exchange {
   readonly step: RequestStep;
   readonly caller: Caller;
@@ -30,12 +29,10 @@ export interface Exchange {
   readonly path: string;
   /** Whether another request ran at the same time. */
   readonly hasRival: boolean;
-  /** The step with its templates replaced. */
   readonly resolvedStep: RequestStep;
   /** The answer. It is undefined if the answer broke off or violated the contract. `problem` then tells the reason. */
   readonly answer?: Answer;
   readonly problem?: Problem;
-  /** The errors that the API logged during the request. */
   readonly errors: readonly string[];
   /** The time that the API blocked its thread, in milliseconds; undefined if other work ran at the same time. */
   readonly holdMs?: number | undefined;
@@ -51,9 +48,7 @@ interface Problem {
 
 export interface World extends Surroundings {
   readonly clubs: Readonly<Record<ClubName, Scene>>;
-  /** @returns the answer, or both answers if the step has a concurrent request */
   send(step: RequestStep): Promise<Exchange[]>;
-  /** Runs a step of any kind. @returns the exchanges of a request @throws Error if a `work` step fails */
   carryOut(step: Step): Promise<readonly Exchange[]>;
 }
 
@@ -159,7 +154,6 @@ class FuzzedWorld implements World {
     }
   }
 
-  /** Signs notices of the payment processor. */
   #proofOf(operation: OperationId, { body, raw }: RequestStep): Record<string, string> {
     if (operation !== 'receiveBillingNotice') return {};
     return { 'stripe-signature': signatureOf(raw ?? JSON.stringify(body) ?? '') };
@@ -231,10 +225,7 @@ class FuzzedWorld implements World {
   }
 }
 
-/**
- * Returns whether a deletion removes the record that the last path parameter names, and not only a link between this record and another
- * record.
- */
+/** Whether a deletion removes a record, and not only a link between two records. */
 function isOfRecord({ path }: ContractOperation): boolean {
   const [record, depth] = [path.split('/').at(-1), path.split('/').length];
   // A path that ends with a parameter can name a link instead of a record, such as the membership of a student in a space. The record
@@ -249,18 +240,15 @@ function isOfRecord({ path }: ContractOperation): boolean {
 
 const day = 86_400_000;
 
-/** Templates with an argument, such as `{{uuid:5}}`. */
 const makers = {
   uuid: (number: string, world: FuzzedWorld) => world.uuid(number),
   upper: (name: string, world: FuzzedWorld) => world.valueOf(name)?.toUpperCase(),
-  /** The time that is `seconds` after now. */
   now: (seconds: string) =>
     new Date(Math.max(-30_000 * day, clock.now().getTime() + Number(seconds) * 1_000)).toISOString(),
   fill: (length: string) => 'x'.repeat(Number(length)),
   blanks: (length: string) => ' '.repeat(Number(length)),
 } as const;
 
-/** Describes a violation of the contract, which the check throws as an AssertionError with the violations. */
 function problemIn(error: unknown): Problem {
   const what = messageOf(error);
   const violations = error instanceof AssertionError ? (error as { actual?: unknown }).actual : undefined;
@@ -273,7 +261,6 @@ function pathTo(pattern: string, { path, query = [] }: RequestStep): string {
   return search === '' ? filledPath : `${filledPath}?${search}`;
 }
 
-/** Returns JSON unchanged, a stream as the list of its events, and undefined for other types. */
 function bodyOf({ body, text, headers }: Answer): Json | undefined {
   const type = headers.get('content-type') ?? '';
   if (type.startsWith('application/json')) return body as Json;
@@ -286,7 +273,6 @@ function bodyOf({ body, text, headers }: Answer): Json | undefined {
   return events;
 }
 
-/** Makes a picture of `size` bytes. */
 function pngOf(size: number): Buffer {
   const extra = size - png(2, 3, { extra: 1 }).length + 1;
   return extra > 0 ? png(2, 3, { extra }) : Buffer.alloc(size);

@@ -22,13 +22,10 @@ import { simulatedStore } from './store.ts';
 const moods = ['answers', 'is slow', 'breaks off', 'is overloaded', 'rejects', 'declines'] as const;
 type Mood = (typeof moods)[number];
 
-/** A request as the service of the model saw it. */
 interface Call {
   questionId: Id;
-  /** The words that the model has sent so far. */
   sentWords: string;
   hasBegun: boolean;
-  /** Whether the whole stream was read. */
   isWhole: boolean;
 }
 
@@ -54,7 +51,6 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
   const brokenInvariants: { invariant: string; details: string }[] = [];
   let mood: Mood = 'answers';
 
-  /** Opens an agent to which all students have access. */
   async function openAgent(): Promise<void> {
     const [agentId, deliveryId] = [newId(), newId()];
     await sim.postgres.ask(`INSERT INTO club_plans (club_id, plan, status) VALUES ($1, 'professional', 'active')`, [

@@ -63,7 +63,6 @@ function versionOf(number: number, { conditionTag, givenTag }: { conditionTag: I
   };
 }
 
-/** An automation that students enter when the other automation gives them its tag. */
 const echoOf = (tagId: Id): Definition => ({
   trigger: { kind: 'student_tagged', tag_ids: [tagId] },
   reentry: 'always',
@@ -121,7 +120,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
   const people = recipients(sim, ground, { server, clubId, kind: 'automations' });
   const [first = ''] = students;
   const causes = [newId()];
-  /** The student and the cause of each entry that the API confirmed to an administrator. */
+  /** Entries that the API confirmed to an administrator, by student and cause. */
   const entered = new Set<string>();
   let versions = 1;
 
@@ -395,7 +394,6 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     }
   }
 
-  /** Expects an award for each step that awards points, and no other award. */
   async function expectPoints(
     runs: readonly RunRow[],
     path: readonly PathRow[],

@@ -45,7 +45,6 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
   const tests = new Set<Id>();
   const server = new MailServer(sim, (key) => (tests.has(key) ? leasesMs.test : leasesMs.mail));
   const people = recipients(sim, ground, { server, clubId, kind: 'campaigns' });
-  /** The campaigns in the order of the requests. */
   const campaignIds: Id[] = [];
   let requestCount = 0;
   /** For each campaign, the number of retries that accept duplicates. */
@@ -240,7 +239,6 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
 
 const noStore = () => Promise.reject(new Error('No mail has an image'));
 
-/** @returns the id of an administrator of the club */
 async function addMember(sim: Simulation, clubId: Id): Promise<Id> {
   const id = newId();
   const at = new Date(sim.time.now);

@@ -18,10 +18,7 @@ const keepFacts = `
   END $$;
   CREATE OR REPLACE TRIGGER facts_kept AFTER INSERT ON facts FOR EACH ROW EXECUTE FUNCTION simulation.keep_fact();`;
 
-/**
- * Stores a copy of each fact from now on, even if the transaction of the fact is already open. @returns a function that reads the stored
- * facts
- */
+/** Stores a copy of each fact from now on, even if the transaction of the fact is already open. */
 export async function keepToldFacts(sim: Simulation): Promise<() => Promise<ToldFact[]>> {
   await sim.postgres.ask(keepFacts);
   return () =>

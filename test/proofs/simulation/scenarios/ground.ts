@@ -35,15 +35,13 @@ export async function addStudents(sim: Simulation, { vault }: Footing, clubId: I
   return ids;
 }
 
-/** A text that occurs only in the name and the address of a student. */
 const markOf = (id: Id) => `stella${id.replaceAll('-', '').slice(-20)}`;
 
-/** @returns the address of a student that `addStudents` added */
 export const addressOf = (id: Id) => `${markOf(id)}@example.com`;
 
 let columnsByTable: ReadonlyMap<string, readonly string[]> | undefined;
 
-/** Expects that no table contains the name or the address of a removed student. @throws BrokenInvariant */
+/** @throws BrokenInvariant */
 export async function searchForTraces(sim: Simulation, studentId: Id): Promise<void> {
   columnsByTable ??= await columnsWithWords(sim);
   const searches = [...columnsByTable].map(

@@ -20,7 +20,7 @@ interface Person {
 
 interface ImportUpload {
   people: readonly Person[];
-  /** The step of the schedule at which the import's row was committed; undefined while the step is unknown. */
+  /** Undefined until the schedule step of the commit is known. */
   committedStep?: number;
 }
 
@@ -53,7 +53,7 @@ export async function imports(sim: Simulation, ground: Footing): Promise<Stage> 
   const people: readonly Person[] = [...known, ...strangers];
   const store = simulatedStore(sim, latenessMs);
   const uploads = new Map<string, ImportUpload>();
-  /** For each student whose removal was answered, the step of the schedule at which this happened. */
+  /** The schedule step at which each removal was answered. */
   const removed = new Map<Id, number>();
   const now = () => new Date(sim.time.now);
 

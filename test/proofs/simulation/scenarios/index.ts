@@ -52,7 +52,6 @@ export const scenarios = {
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
 
-/** The scenario that plays a workflow type. */
 export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   webhookDelivery: 'webhooks',
   endpointGate: 'webhooks',

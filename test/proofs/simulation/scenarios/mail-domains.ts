@@ -25,7 +25,6 @@ interface DomainRow {
   id: Id;
   status: string;
   publicKey: string;
-  /** The DNS name at which the club must publish the key of the domain. */
   name: string;
   firstProvenAt: Date | null;
   checkedAt: Date | null;
@@ -50,7 +49,7 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
   let blankAt = 0;
   let mood: Mood = 'answers';
   let keyCount = 0;
-  /** For each domain, the last known values of columns that may never return to an earlier state. */
+  /** Columns of each domain that may never return to an earlier value. */
   const earlierRows = new Map<Id, Pick<DomainRow, 'firstProvenAt' | 'checkedAt'>>();
   const now = () => new Date(sim.time.now);
 

@@ -31,9 +31,7 @@ const moods = {
 } as const satisfies Record<string, { isAccepted: boolean; answer: HandOver; slow?: true }>;
 type Mood = keyof typeof moods;
 
-/** A message as the server saw it. */
 interface HandedMail {
-  /** The id of the mail. */
   key: Id;
   to: string;
   at: number;
@@ -85,7 +83,6 @@ export class MailServer {
     return this.turn(decisions.pick(Object.keys(moods) as Mood[]));
   }
 
-  /** @returns the connections of a process */
   connect(): SmtpHandOver {
     let idle = connections;
     const waiting: ((isFree: boolean) => void)[] = [];
@@ -165,7 +162,6 @@ export class MailServer {
         this.#broken.push({ invariant: 'no forbidden mail is sent', details: `mail ${mail.key}: ${reason}` });
   }
 
-  /** @throws BrokenInvariant when the server saw a broken invariant */
   expectNothingBroken(): void {
     const [broken] = this.#broken;
     mustHold(broken === undefined, broken?.invariant ?? '', () => broken?.details ?? '');
@@ -210,7 +206,6 @@ export class MailServer {
   }
   #curious: ((key: Id) => void)[] = [];
 
-  /** @returns how many times the server accepted the mail */
   acceptedTimes(key: Id): number {
     return this.log.filter((handed) => handed.key === key && handed.isAccepted).length;
   }
@@ -261,14 +256,12 @@ export class MailServer {
   }
   #known: ReadonlySet<Id> = new Set();
 
-  /** @param others messages that are not bulk mail */
   expectNoOthers(others: ReadonlySet<Id>): void {
     const stranger = this.log.find(({ key }) => !this.#known.has(key) && !others.has(key));
     mustHold(stranger === undefined, 'an effect that happened is recorded', () => `mail ${stranger?.key} has no row`);
   }
 }
 
-/** A row of `mails`. */
 export interface BulkMail {
   id: Id;
   campaignId: Id | null;

@@ -13,7 +13,6 @@ import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts
 /** A message that was handed over under a claim. */
 interface HandedMail {
   key: Id;
-  /** The process that hands the message over. */
   process: SimulatedProcess | undefined;
   fence: number;
   at: number;
@@ -21,7 +20,7 @@ interface HandedMail {
   isAccepted: boolean;
   /** The time at which the sender got the answer; undefined if the sender got no answer. */
   answeredAt: number | undefined;
-  /** Whether another claim began before the answer. In this case nothing may be recorded under this claim. */
+  /** Nothing may be recorded under this claim any more, because another claim began. */
   isOver: boolean;
 }
 

@@ -17,7 +17,7 @@ import { addStoredFile } from './media-moves.ts';
 import { expectNamed, expectNothingElse, expectReadable, expectStorageSums, simulatedStore } from './store.ts';
 
 const dayMs = 86_400_000;
-/** The sum of the largest error of a worker's clock and of the time for which a run may wait. */
+/** The largest error of a worker's clock, plus the longest wait of a run. */
 const inaccuracyMs = 400_000;
 
 interface Video {
@@ -37,7 +37,6 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
   const deps = { db: sim.db, storage: store.storage, mediaUses };
   const videos = [await addVideo(), await addVideo(), await addVideo(), await addVideo()];
   const removed = new Set<Id>();
-  /** The message keys that the mail server has accepted. */
   const mailed = new Set<Id>();
   /**
    * The files that must stay, because they existed when the API confirmed a plan that hosts videos. A request for a different plan empties
@@ -210,7 +209,6 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     }
   }
 
-  /** Expects that each administrator gets one mail a day, and that each mail is sent. */
   async function expectMails(): Promise<void> {
     const mails = await sim.postgres.ask<{ id: Id; administratorId: Id; status: string; createdAt: Date }>(
       `SELECT id, administrator_id AS "administratorId", status, created_at AS "createdAt" FROM transactional_mails ORDER BY created_at, id`,

@@ -25,7 +25,6 @@ import {
   type SimulatedStore,
 } from './store.ts';
 
-/** A request for a visibility. `answeredStep` is undefined while the result of the request is unknown. */
 interface Wish {
   visibility: MediaVisibility;
   askedStep: number;
@@ -53,7 +52,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   const wishes = new Map<Id, Wish[]>(files.map((id) => [id, []]));
   const addresses: Address[] = [];
   const removed = new Set<Id>();
-  /** For each file, the file itself and all files whose content it may have after exchanges. */
+  /** The files from which each file may have got its content. */
   const holders = new Map<Id, ReadonlySet<Id>>(files.map((id) => [id, new Set([id])]));
   const now = () => new Date(sim.time.now);
 
@@ -212,7 +211,6 @@ interface StoredFile {
 
 const keyOf = ({ id, clubId }: Pick<StoredFile, 'id' | 'clubId'>) => `media/${clubId}/${id}`;
 
-/** Adds a ready file of the library. */
 export async function addStoredFile(sim: Simulation, store: SimulatedStore, file: StoredFile): Promise<void> {
   const { id, clubId, content, mime, isProcessed } = file;
   const kind = kindOf(mime);

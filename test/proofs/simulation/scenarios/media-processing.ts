@@ -91,12 +91,10 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
   let mood: ReaderMood = 'reads';
   const faults: unknown[] = [];
   const sentFiles = new Map<Id, SentFile>();
-  /** The files of the library and the students whose removal was requested. */
   const removed = new Set<Id>();
   await addOldFile('image', 'image/png');
   await addOldFile('pdf', 'application/pdf');
 
-  /** Adds a file that was ready before the system processed files. */
   async function addOldFile(nature: Nature, mime: string): Promise<void> {
     const id = newId();
     const content = contentOf(nature, sentFiles.size);
@@ -348,7 +346,6 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
 
 const thumbnailOf = ({ nature }: SentFile) => (nature === 'pdf' ? pictureBox : renditionBoxes.thumbnail);
 
-/** The roles of the renditions of a ready file, in the order of their names. */
 function rolesOf({ purpose, nature }: SentFile): string {
   if (isKeptAsPicture(purpose)) return 'preview';
   if (purpose !== 'library') return '';

@@ -31,7 +31,7 @@ export async function mediaTranscriptions(sim: Simulation, ground: Footing): Pro
   const now = () => new Date(sim.time.now);
   const files = [await addFile(100), await addFile(101)];
   const faults: unknown[] = [];
-  /** For each file and language, the number of unanswered uploads, and whether the last answered command was an upload. */
+  /** Uploads by file and language. */
   const uploads = new Map<string, { open: number; isUploaded: boolean }>();
   let mood: Mood = 'speaks';
 

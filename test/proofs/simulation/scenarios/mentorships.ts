@@ -82,9 +82,8 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
   let hasLost = false;
   /** The mails that the server accepted, with their number. */
   const acceptedCounts = new Map<Id, number>();
-  /** For each mail about a former time of a session, the last claim under which the mail may still be sent. */
+  /** The last claim under which a mail about a former time may still be sent. */
   const outdated = new Map<Id, number>();
-  /** The fence of the last claim, by process and mail. */
   const claims = new Map<SimulatedProcess, Map<Id, number>>();
   const broken: { invariant: string; details: string }[] = [];
 

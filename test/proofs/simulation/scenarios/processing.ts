@@ -39,7 +39,6 @@ export function simulatedProcessing(db: Database, deps: SimulatedDeps): Processi
   };
 }
 
-/** The kinds of files. The first word of a file names its kind. The value shows what the service must find in such a file. */
 const natures = {
   image: { mime: 'image/png' },
   /** An image whose size can be read, but whose content cannot be decoded. */
@@ -60,13 +59,12 @@ export const everyNature = Object.keys(natures) as readonly Nature[];
 export const contentOf = (nature: Nature, number: number) =>
   Buffer.from(`${nature} ${number} ${'.'.repeat(number % 7)}`);
 
-/** @returns the kind of a file; undefined if no scenario wrote this content */
 function natureOf(content: Buffer): Nature | undefined {
   const [word] = content.toString().split(' ');
   return everyNature.find((nature) => nature === word);
 }
 
-/** @param announced the announced type @returns the type of the file, or the reason of its refusal */
+/** @param announced the announced type */
 export function findingOf(
   nature: Nature,
   { purpose, announced }: { purpose: MediaPurpose; announced: string },
@@ -78,7 +76,6 @@ export function findingOf(
   return isWanted && isNamed ? finding : { error: 'content_not_allowed' };
 }
 
-/** @returns the content of a picture of this size */
 export const pictureOf = (content: Buffer, { width }: Box) => Buffer.from(`${content.toString()} in ${width}`);
 
 const readerMoods = ['reads', 'is slow', 'breaks'] as const;
@@ -144,7 +141,6 @@ export class ThreadEnded extends Error {
   override name = 'ThreadEnded';
 }
 
-/** Waits for this time. The wait ends early if the caller gives up. */
 function pause(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, slowMs);

@@ -20,9 +20,7 @@ import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { keepToldFacts } from './facts-told.ts';
 import { addClub, addressOf, addStudents, searchForTraces, type Footing } from './ground.ts';
 
-/** The body of a notice in our own format. */
 interface Body {
-  /** The number of the notice. */
   n: number;
   event: string;
   occurred_at: string;
@@ -32,12 +30,9 @@ interface Body {
   subscription?: { id: string; lateness?: string; current_period_end?: string };
 }
 
-/** A notice that the platform has sent. */
 interface SentNotice {
   body: Body;
-  /** The student whose address is in the notice. */
   buyer: Id;
-  /** Whether the notice was answered, so that the platform does not repeat the notice. */
   isAnswered: boolean;
 }
 
@@ -99,7 +94,6 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
   const now = () => new Date(sim.time.now);
   await createProduct(deps, clubId, productOf(0), now());
   const sentNotices: SentNotice[] = [];
-  /** Buyers whose removal was requested. */
   const removedBuyers = new Set<Id>();
   /** Enrollments that an administrator changed. */
   const byHand = new Set<Id>();
@@ -116,10 +110,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     notice.isAnswered = true;
   }
 
-  /**
-   * Whether a notice may name this buyer. Only notices of known sales may name a removed buyer, because a new sale would create the buyer
-   * again.
-   */
+  /** Only notices of known sales may name a removed buyer, because a new sale would create the buyer again. */
   async function mayName({ body, buyer }: Omit<SentNotice, 'isAnswered'>): Promise<boolean> {
     if (!removedBuyers.has(buyer)) return true;
     const known = await sim.postgres.ask<{ isRemoved: boolean }>(
@@ -268,7 +259,6 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     },
   };
 
-  /** @returns the bodies of the processed notices that still have a body */
   async function expectNotices(): Promise<Body[]> {
     const rows = await sim.postgres.ask<{
       id: Id;
@@ -442,7 +432,6 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     }
   }
 
-  /** Expects that each buyer has one account and one invitation, and is counted once. */
   async function expectAccounts(): Promise<void> {
     const accounts = await sim.postgres.ask<{ email: string; invitations: number }>(
       `SELECT email, (SELECT count(*)::int FROM transactional_mails WHERE student_id = student.id AND template = 'student_invitation') AS invitations

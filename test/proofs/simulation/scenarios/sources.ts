@@ -28,7 +28,6 @@ import { simulatedStore } from './store.ts';
 const readerMoods = ['reads', 'is slow', 'breaks'] as const;
 type ReaderMood = (typeof readerMoods)[number];
 
-/** A lesson or file in the index. */
 interface Indexed {
   id: Id;
   itemId: Id | null;
@@ -169,7 +168,6 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     };
   }
 
-  /** Changes many sources at the same time. */
   function changeMuch(decisions: Decisions): Command {
     const [id, other] = [decisions.pick(files), decisions.pick(files)];
     const agentId = decisions.pick(agents);
@@ -345,7 +343,6 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
   }
 }
 
-/** Returns the content of a lesson of up to four lines, or an unreadable content. */
 function contentFrom(decisions: Decisions): string {
   if (decisions.happens(8)) return illegible;
   const count = 1 + decisions.choose(4);
@@ -355,7 +352,6 @@ function contentFrom(decisions: Decisions): string {
   ).join('\n');
 }
 
-/** @param content the content of a lesson, or the size of a file @returns the lines; empty for unreadable content */
 function linesOf(content: string | number): string[] {
   if (typeof content === 'string') return content === illegible ? [] : content.split('\n');
   return words.slice(0, (content % 3) + 1).map((word) => `${content} bytes ${word}`);
@@ -369,7 +365,6 @@ const idsOf = (rows: readonly { itemId: Id | null }[]) =>
 
 const passageOf = (text: string) => ({ page: null, headings: [], blocks: [text], text, seconds: null });
 
-/** Waits for this time. The wait ends early if the caller gives up. */
 function pause(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, slowMs);

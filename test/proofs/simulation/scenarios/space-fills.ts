@@ -21,7 +21,6 @@ import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addressOf, addStudents, searchForTraces, type Footing } from './ground.ts';
 import { simulatedStore } from './store.ts';
 
-/** The kind of a request about a membership. */
 type Will = 'join' | 'leave' | 'ban' | 'unban';
 
 /** A request that changes a membership. `answeredStep` is undefined while the result of the request is unknown. */
@@ -64,7 +63,6 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
   const deps = { db: sim.db, vault, storage };
   const now = () => new Date(sim.time.now);
   const removed = new Set<Id>();
-  /** The requests, by space and student. */
   const wishes = new Map<string, Wish[]>();
 
   const keyOf = (spaceId: Id, studentId: Id) => `${spaceId} ${studentId}`;
@@ -258,7 +256,7 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
 }
 
 /**
- * Whether a request with this wish was answered, and all requests with the opposite wish were answered before the last such request began.
+ * Whether this wish came last: it was answered, and every opposite request was answered before it began.
  */
 function isLast(wishes: readonly Wish[], will: Will, undoneBy: Will): boolean {
   const last = Math.max(

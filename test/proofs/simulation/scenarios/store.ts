@@ -12,9 +12,7 @@ import type { SimulatedProcess } from '../simulated-process.ts';
 type Mood = 'answers' | 'is slow' | 'is away';
 
 export interface SimulatedStore {
-  /** The interface for the product. */
   readonly storage: ObjectStore;
-  /** The objects by key. */
   readonly objects: ReadonlyMap<string, Buffer>;
   /** Stores an object before the schedule begins, so that this is no step of the schedule. */
   place(key: string, content: Buffer): void;
@@ -40,7 +38,6 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
   const isUnreliable = sim.decisions.happens(2);
   let mood: Mood = sim.decisions.happens(3) ? 'is slow' : 'answers';
 
-  /** @param act the effect of the request, which runs in the store @throws the error of the store */
   async function ask<T>(label: string, act: () => T, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     const answer = await sim.outside(label, () => {
@@ -140,12 +137,10 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
 
 const addresses = 'https://store.test/';
 
-/** @returns the key in a URL of the store */
 export const keyAt = (address: string) => address.slice(addresses.length);
 
 const away = () => ({ error: Object.assign(new Error('The store is away'), { code: 'ECONNRESET' }) });
 
-/** Waits for this time. The wait ends early if the caller gives up. */
 function slowly(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, slowMs);

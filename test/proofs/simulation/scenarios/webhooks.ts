@@ -13,14 +13,13 @@ import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts
 
 type Mood = 'accepts' | 'fails' | 'asks for time' | 'answers late';
 
-/** A request as the receiver saw it. */
 interface SeenRequest {
   eventId: Id;
   endpointId: Id;
   at: number;
   endedAt: number | undefined;
   answer: AttemptAnswer;
-  /** The fence that the delivery had when it was claimed. */
+  /** The fence of the claim. */
   fence: number;
   leaseUntil: number;
 }
@@ -55,7 +54,6 @@ const choices = [
   [tellCommand, failCommand, acceptCommand, enableCommand, recoverCommand, recoverCommand],
 ] as const;
 
-/** The workers that make first attempts without a run. */
 const lanes = {
   workflow: () => false,
   direct: () => true,
@@ -97,7 +95,7 @@ async function deliveries(
   const seenRequests: SeenRequest[] = [];
   const facts = new Set<Id>();
   const removed = new Set<Id>();
-  /** For each delivery, the number of extra attempts that commands requested. */
+  /** Extra attempts that commands requested, by delivery. */
   const besides = new Map<Id, number>();
   const deps = { db: sim.db, vault: ground.vault };
   const now = () => new Date(sim.time.now);
@@ -133,10 +131,7 @@ async function deliveries(
     return { fence: row?.fence ?? 0, leaseUntil: row?.leaseUntil?.getTime() ?? 0 };
   }
 
-  /**
-   * Expects that no other process posts a delivery while its lease lives (ENG-2).
-   * @param begunAt the time at which the step that posts the delivery got its claim
-   */
+  /** Expects that no other process posts a delivery while its lease lives (ENG-2). */
   function expectAlone({ eventId, endpointId, fence }: SeenRequest, begunAt: number): void {
     const other = seenRequests.find(
       (one) =>

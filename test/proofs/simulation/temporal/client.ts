@@ -9,7 +9,6 @@ interface ClientSettings {
   temporal: SimulatedTemporal;
   /** The calling process. */
   process: SimulatedProcess;
-  /** Waits for a step of the schedule. */
   step: (label: string) => Promise<void>;
   say: (line: string) => void;
   /** Whether the schedule has this fault now. */

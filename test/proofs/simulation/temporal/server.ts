@@ -13,7 +13,6 @@ export interface Action {
   run(): void | Promise<void>;
 }
 
-/** An attempt of an activity, with the data that a worker gets. */
 export interface ActivityTask {
   workflowId: string;
   workflowType: string;
@@ -28,9 +27,7 @@ export interface ActivityTask {
 interface Activity {
   task: ActivityTask;
   limits: ActivityLimits;
-  /** The process that works on the current attempt. */
   worker?: SimulatedProcess;
-  /** A timer that ends the current attempt without an answer. */
   deadline?: unknown;
   /** The earliest time of the next attempt. */
   from: number;
@@ -53,7 +50,6 @@ interface Run extends RunPrimitives {
   signals: number;
   answers: (() => void)[];
   hasBegun: boolean;
-  /** The process that gets the first task of the run. */
   starter: SimulatedProcess | undefined;
   args: readonly unknown[];
   handlers: Map<string, () => void>;
@@ -75,13 +71,10 @@ type Workflow = (...args: unknown[]) => Promise<unknown>;
 interface TemporalSettings {
   time: VirtualTime;
   workflows: Readonly<Record<string, Workflow>>;
-  /** Returns the number of steps after which a run must continue as new. */
   stepsOfARun: () => number;
-  /** Begins an attempt in a process. @returns the result that the process reports; never if the process dies */
+  /** @returns the result that the process reports; never if the process dies */
   perform: (worker: SimulatedProcess, task: ActivityTask, beat: () => void) => Promise<unknown>;
-  /** Whether this task also goes to a second worker. */
   isGivenTwice: () => boolean;
-  /** Lets the code of a run continue until it waits. */
   settle: () => Promise<void>;
   /** Temporal calls this function when a run fails. No run of the product may fail. */
   onFailedRun: (workflowId: string, error: unknown) => void;
@@ -110,7 +103,6 @@ export class SimulatedTemporal {
     if (known) known.signals++;
   }
 
-  /** Starts a run of a schedule in Temporal. */
   startScheduled(type: string): void {
     if (!this.runs.has(type)) this.#begin(type, type, null, []);
   }
@@ -132,7 +124,6 @@ export class SimulatedTemporal {
     return Math.min(...[...run.waiting].map(({ at }) => at));
   }
 
-  /** @param workers the workers that can take an activity now */
   actions(workers: readonly SimulatedProcess[], choose: (below: number) => number): Action[] {
     const actions: Action[] = [];
     for (const run of this.runs.values()) {

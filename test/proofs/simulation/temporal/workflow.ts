@@ -19,7 +19,6 @@ export interface ActivityLimits {
   local?: boolean;
 }
 
-/** Ends a run that continues as new. */
 export class ContinuedAsNew extends Error {
   override name = 'ContinuedAsNew';
   readonly args: readonly unknown[];

@@ -17,17 +17,13 @@ import { templateOf, type Container, type Resource } from './manifests.ts';
 type Environment = Readonly<Record<string, string>>;
 
 interface ClusterOptions {
-  /** An empty directory, which receives a directory for each pod. */
   readonly directory: string;
-  /** The builds by the tags of their images. */
   readonly builds: Readonly<Record<string, InstalledBuild>>;
-  /** The values of the secrets, by name and key. */
   readonly secrets: Readonly<Record<string, Environment>>;
   /** The cluster tells this balancer when a pod of the API becomes ready or unready, and when the pod leaves the service. */
   readonly service: { tell(url: string, isReady: boolean): void; remove(url: string): void };
 }
 
-/** A pod that runs or has ended. */
 interface Pod {
   readonly name: string;
   readonly tag: string;
@@ -44,13 +40,12 @@ export interface Cluster {
    * release. The Deployments replace their pods later: see {@link settled}.
    */
   apply(resources: readonly Resource[], event: 'install' | 'upgrade'): Promise<void>;
-  /** Works like `helm test`. @throws Problem with the last output of a failed test */
+  /** @throws Problem with the last output of a failed test */
   test(resources: readonly Resource[]): Promise<void>;
   /** Resolves when every Deployment is in its desired state and the old pods have ended. @throws Problem with the faults */
   settled(): Promise<void>;
-  /** The running pods of Deployments whose names contain the words. */
   pods(words: string): readonly Pod[];
-  /** A sentence for each pod that ended unexpectedly or with an exit code other than 0, and for each unexpected failure of a probe. */
+  /** Pods that ended unexpectedly or with an exit code other than 0, and unexpected failures of probes. */
   readonly faults: readonly string[];
   stop(): Promise<void>;
 }
@@ -303,7 +298,6 @@ function fail({ kind, metadata }: Resource): never {
   );
 }
 
-/** Returns the variables that `ENV` of the Dockerfile sets. */
 function imageEnvironment(): Environment {
   const dockerfile = readFileSync(path.join(projectDirectory, 'deploy', 'Dockerfile'), 'utf8');
   const [, lines = ''] = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile) ?? [];

@@ -36,11 +36,7 @@ interface Project {
   readonly secrets: Readonly<Record<string, unknown>>;
 }
 
-/**
- * @param directory an empty directory, which receives the program and the secrets
- * @returns the number of services
- * @throws Problem with the faults
- */
+/** @throws Problem with the faults */
 export async function verifyCompose(directory: string): Promise<number> {
   const checker = path.join(directory, 'compose');
   await runCommand('go', ['build', '-o', checker, '.'], {
@@ -63,12 +59,10 @@ export async function verifyCompose(directory: string): Promise<number> {
   return Object.keys(project.services).length;
 }
 
-/** The capabilities that the image of a service needs. */
 const capabilities: Readonly<Record<string, string>> = { postgres: 'CHOWN,DAC_OVERRIDE,FOWNER,SETGID,SETUID' };
 /** Postgres has no memory limit, because its cache would count toward the limit. */
 const unlimited: readonly string[] = ['postgres'];
 
-/** @returns a sentence for each unnecessary right of a container */
 function confinementFaults(name: string, service: Service): string[] {
   const confinement = {
     'a writable root': service.read_only === true,
@@ -82,7 +76,6 @@ function confinementFaults(name: string, service: Service): string[] {
   return Object.entries(confinement).flatMap(([fault, holds]) => (holds ? [] : [`${name} has ${fault}`]));
 }
 
-/** @param generatedNames the names of the secrets that make-secrets.sh makes @returns a sentence for each fault */
 function composeFaults({ services, secrets }: Project, generatedNames: readonly string[]): string[] {
   const faults: string[] = [];
   const demand = (isRight: boolean, fault: string) => void (isRight || faults.push(fault));

@@ -12,15 +12,10 @@ interface Policy {
   readonly ingress?: readonly Rule[];
 }
 
-/** The pattern for the end of an image name that has a digest. */
 const byDigest = /@sha256:[0-9a-f]{64}$/;
 const metrics: readonly string[] = ['metrics', 'sdk-metrics'];
 
-/**
- * @param resources the resources that Helm rendered
- * @param expected whether images must be named by digests, and whether network policies must exist
- * @returns a sentence for each fault
- */
+/** @param expected whether images must be named by digests, and whether network policies must exist */
 export function confinementFaults(
   resources: readonly Resource[],
   expected: { digests: boolean; policies: boolean },

@@ -35,14 +35,13 @@ const component: Component = {
   check: async (executable) => void (await askProgram(executable, ['version'])),
 };
 
-/** The sources of values: files, or single values as for `--set`. */
 interface Values {
   readonly files: readonly string[];
   readonly set?: Readonly<Record<string, string>>;
 }
 
 export interface Helm {
-  /** Runs `helm lint --strict`. @throws Error with the problems that Helm reports */
+  /** @throws Error with the problems that Helm reports */
   lint(values: Values, kubernetes: string): Promise<void>;
   /** @returns the manifests with hooks and tests, as YAML @throws Error with the reason when Helm renders nothing */
   render(values: Values, kubernetes: string): Promise<string>;

@@ -32,7 +32,7 @@ const hook = (event: string, account?: string): Resource => ({
 const withSpec = (kind: string, spec: object): Resource => ({ kind, metadata: { name: 'of-api' }, spec: { ...spec } });
 const api = withPods('Deployment', 'api');
 
-describe('the check of manifests for faults that no schema describes', () => {
+describe('the manifest check of the chart', () => {
   it('finds no fault if all names match', () => {
     const service = withSpec('Service', { selector: labels, ports: [{ targetPort: 'http' }] });
     const budget = withSpec('PodDisruptionBudget', { selector: { matchLabels: labels } });

@@ -7,7 +7,6 @@ const variables = new Map(variablesIn(declarations).map((one) => [one.name, one]
 
 const labelsOf = (of: unknown): [string, string][] => Object.entries((of ?? {}) as Record<string, string>);
 
-/** @returns a sentence for each fault */
 export function manifestFaults(resources: readonly Resource[]): string[] {
   const of = (...kinds: readonly string[]) => resources.filter(({ kind }) => kinds.includes(kind));
   const pods = of('Deployment', 'Job', 'Pod');

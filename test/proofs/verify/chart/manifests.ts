@@ -85,9 +85,7 @@ export function templateOf({ kind, metadata, spec }: Resource): PodTemplate | un
 
 interface Read {
   readonly resources: readonly Resource[];
-  /** The number of resources that are valid in every version. */
   readonly valid: number;
-  /** A sentence for each invalid resource. */
   readonly problems: readonly string[];
   /** Kinds without a schema in Kubernetes. */
   readonly unknown: readonly string[];
@@ -95,10 +93,7 @@ interface Read {
 
 export type ReadManifests = (yaml: string, versions: readonly string[]) => Promise<Read>;
 
-/**
- * @param directory the directory into which pip installs the package, unless Python already has it @throws Problem when pip cannot install
- * the package
- */
+/** @throws Problem when pip cannot install the package */
 export async function findManifestReader(directory: string): Promise<ReadManifests> {
   const isInstalled = await runCommand('python3', ['-c', 'import kubernetes_validate, yaml']).then(
     () => true,

@@ -7,7 +7,6 @@ import { startBalancer, type Balancer } from './balancer.ts';
 describe('startBalancer', () => {
   let balancer: Balancer;
   const servers: net.Server[] = [];
-  /** Starts a server that sends its name to each connection. */
   const listen = async (name: string, port: number) => {
     const server = net.createServer((socket) => socket.on('error', () => undefined).write(name));
     servers.push(server);

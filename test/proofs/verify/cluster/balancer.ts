@@ -9,7 +9,7 @@ export interface Balancer {
   stop(): void;
 }
 
-/** Starts a balancer on 127.0.0.1. @param ports the ports of the frontends, which may start later */
+/** @param ports the ports of the frontends, which may start later */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const sockets = new Set<net.Socket>();
   let connectionCount = 0;
@@ -24,7 +24,6 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     });
   }
 
-  /** @param untriedCount the number of frontends that the balancer has not yet tried for this connection */
   function pass(near: net.Socket, untriedCount: number): void {
     const port = ports[connectionCount++ % ports.length];
     if (untriedCount === 0 || port === undefined) return void near.destroy();

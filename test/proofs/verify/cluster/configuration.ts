@@ -6,10 +6,8 @@ import path from 'node:path';
 import { host } from '../../../../dev/stack/ports.ts';
 import { projectDirectory } from '../../../../dev/project.ts';
 
-/** The version in deploy/compose.yaml. */
 export const serverVersion = '1.31.2';
 
-/** The services that run in each node. */
 export const services = ['frontend', 'history', 'matching', 'worker'] as const;
 export type NodePort = `${(typeof services)[number]}${'' | 'Membership'}`;
 export const nodePorts: readonly NodePort[] = services.flatMap((name) => [name, `${name}Membership`] as const);
@@ -20,10 +18,8 @@ export const nodePorts: readonly NodePort[] = services.flatMap((name) => [name, 
  */
 export const historyShards = 128;
 
-/** The dynamic configuration of the nodes. It contains only the settings that an operator changes on a cluster. */
 const dynamicConfiguration = path.join(projectDirectory, 'deploy', 'compose', 'temporal.yaml');
 
-/** The databases in Postgres, which deploy/compose/databases.sql creates. */
 export interface ClusterStore {
   /** Host and port. */
   readonly address: string;
@@ -31,7 +27,6 @@ export interface ClusterStore {
   readonly password: string;
 }
 
-/** The name of each database, by its contents. */
 export const databases = { temporal: 'temporal', visibility: 'temporal_visibility' } as const;
 
 /**

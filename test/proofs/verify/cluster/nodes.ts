@@ -21,24 +21,21 @@ const health = { service: 'temporal.api.workflowservice.v1.WorkflowService', ser
 
 export interface Node {
   readonly name: string;
-  /** Sends SIGKILL, and resolves when the process has ended. */
   kill(): Promise<void>;
-  /** Resolves when the node answers and owns shards. @throws Problem when the node does not become ready */
+  /** Resolves when the node answers and owns shards. */
   start(): Promise<void>;
   /** Reads from the store how many shards the node owns. */
   shards(): Promise<number>;
 }
 
 export interface TemporalCluster {
-  /** The address of the balancer. */
   readonly address: string;
   readonly nodes: readonly [Node, Node];
-  /** A promise that rejects when a node ends that the proof did not kill. */
+  /** Rejects when a node ends that the proof did not kill. */
   readonly broken: Promise<never>;
   stop(): Promise<void>;
 }
 
-/** @param server the path of the server program */
 export async function startCluster(site: Site, server: string, store: ClusterStore): Promise<TemporalCluster> {
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);

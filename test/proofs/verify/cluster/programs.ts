@@ -14,7 +14,6 @@ interface Program {
   readonly title: string;
   readonly executable: string;
   readonly variable: string;
-  /** The folder of the program in the Go module. */
   readonly folder: string;
   readonly duration: string;
 }
@@ -56,7 +55,6 @@ interface Programs {
   readonly sqlTool: string;
 }
 
-/** @returns the paths of the programs @throws Problem when a program is missing and cannot be built */
 export async function findPrograms(): Promise<Programs> {
   const report = progress;
   return { server: await locate(server, { report }), sqlTool: await locate(sqlTool, { report }) };

@@ -8,7 +8,7 @@ const user = 'temporal';
 
 /**
  * Creates a separate role for Temporal, because the role of the service has time limits.
- * @param url the URL of a superuser @param sqlTool the path of `temporal-sql-tool`
+ * @param url the URL of a superuser
  */
 export async function makeStore(url: string, sqlTool: string): Promise<ClusterStore> {
   const password = randomUUID();
@@ -30,7 +30,6 @@ export async function makeStore(url: string, sqlTool: string): Promise<ClusterSt
   return { address: `${hostname}:${port}`, user, password };
 }
 
-/** @param owner the address of a history service @returns the number of its shards in Postgres */
 export async function shardsOf({ address, password }: ClusterStore, owner: string): Promise<number> {
   const client = new pg.Client(`postgres://${user}:${password}@${address}/${databases.temporal}`);
   await client.connect();

@@ -24,21 +24,19 @@ const endsWithinMs = 240_000;
 const noticeSecret = 'the secret of the shop';
 
 interface Load {
-  /** Follows unsubscribe links that were made before the change of the key. @throws Problem when the status differs */
   expectLinks(status: number): Promise<void>;
   /** Ends the load. @throws Problem when a fact, a notice or a suppression was lost or refused */
   finish(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param before the vault with the former key @param apiUrls a function that returns the URLs of the running API processes */
+/** @param apiUrls a function that returns the URLs of the running API processes */
 export async function beginLoad(
   ground: Ground,
   db: Database,
   before: Vault,
   apiUrls: () => readonly string[],
 ): Promise<Load> {
-  /** For each endpoint, the secrets that its club received. */
   const secrets = new Map<Id, string[]>();
   const received = { valid: new Set<string>(), invalid: 0 };
   const receiver = await startReceiver({
@@ -183,11 +181,10 @@ interface Call {
   body?: string;
   token?: string;
   headers?: Record<string, string>;
-  /** A status that the call accepts besides 2xx. */
   acceptedStatus?: number;
 }
 
-/** Calls one API process after the other, and repeats a call if a restart interrupts it. @throws Problem when a call is refused */
+/** Calls one API process after the other, and repeats a call if a restart interrupts it. */
 function apiCaller(urls: () => readonly string[]) {
   let callCount = 0;
   return async (

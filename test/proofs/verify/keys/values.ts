@@ -35,7 +35,6 @@ export async function fillUnder(
         AS endpoint (id, secret, previous)`);
 }
 
-/** @returns the number of values that do not name this key */
 export async function valuesNotUnder(db: Database, keyId: Buffer): Promise<number> {
   let count = 0;
   for (const { table, column } of sealedColumns) {
@@ -46,10 +45,7 @@ export async function valuesNotUnder(db: Database, keyId: Buffer): Promise<numbe
   return count;
 }
 
-/**
- * Opens every sealed value, and compares the values that the proof wrote with their expected text. @returns the number of unreadable or
- * wrong values
- */
+/** @returns the number of unreadable or wrong values */
 export async function readAll(db: Database, vault: Vault): Promise<number> {
   let unreadable = 0;
   for (const { name, table, id, column } of sealedColumns) {

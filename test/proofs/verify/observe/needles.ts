@@ -1,6 +1,3 @@
-/**
- * Private data that no log line and no label of a metric may contain: names, e-mail addresses, addresses of receivers, tokens and secrets.
- */
 import { Problem } from '../../../../dev/problem.ts';
 
 interface Rows {
@@ -10,10 +7,9 @@ interface Rows {
 /** The search skips shorter texts, because they could be part of a different word. */
 const shortest = 5;
 
-/** Patterns of tokens and webhook secrets. */
 const secrets = [/\bcls_[\w-]{20,}/, /\bwhsec_[\w+/=-]{20,}/, /\bBearer \S{8,}/];
 
-/** @returns the private data of all people and endpoints of the service */
+/** Private data of all people and endpoints of the service. */
 export async function needlesOf(database: Rows): Promise<string[]> {
   const { rows } = await database.query(`
     SELECT name AS needle FROM students UNION SELECT email FROM students WHERE email IS NOT NULL
@@ -23,10 +19,7 @@ export async function needlesOf(database: Rows): Promise<string[]> {
   return rows.map(({ needle }) => needle).filter(({ length }) => length >= shortest);
 }
 
-/**
- * @param texts the texts by their names, such as "the log of the API"
- * @throws Problem when a text contains private data; the message has the name of the text and the private data
- */
+/** @param texts the texts by their names, such as "the log of the API" */
 export function requireClean(texts: Readonly<Record<string, string>>, needles: readonly string[]): void {
   for (const [name, text] of Object.entries(texts)) {
     const privateData = [

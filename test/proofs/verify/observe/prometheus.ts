@@ -11,9 +11,7 @@ import type { Site } from '../site.ts';
 import { rulesPath } from './rule-tests.ts';
 
 interface Prometheus {
-  /** Returns the names of the alerts that fire now. */
   firingAlerts(): Promise<Set<string>>;
-  /** Returns every series with its labels, as text. */
   series(): Promise<string>;
   /** @throws Problem when an alert does not fire in time */
   untilFiring(names: readonly string[], withinMs: number): Promise<void>;

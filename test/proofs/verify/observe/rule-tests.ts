@@ -23,16 +23,10 @@ interface Expected {
 }
 
 interface RuleTests {
-  /** Alerts that fired when the watched part was broken. */
   fired: AlertName[];
-  /** Alerts that fired in normal operation. */
   false: AlertName[];
 }
 
-/**
- * @param directory the directory for the files of promtool
- * @throws Problem when promtool cannot read the rules
- */
 export async function runRuleTests(directory: string): Promise<RuleTests> {
   await runCommand('promtool', ['check', 'rules', rulesPath]);
   await writeFile(path.join(directory, rulesCopy), withoutSummaries(readFileSync(rulesPath, 'utf8')));

@@ -36,7 +36,6 @@ const calmMs = 15_000;
 
 interface Observation {
   fired: AlertName[];
-  /** Alerts that fired although no part was broken. */
   false: string[];
 }
 

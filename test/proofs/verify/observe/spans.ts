@@ -5,7 +5,6 @@ import { host } from '../../../../dev/stack/ports.ts';
 import { Problem } from '../../../../dev/problem.ts';
 
 export interface SentSpan {
-  /** The service that made the span. */
   service: string;
   traceId: string;
   spanId: string;
@@ -59,10 +58,7 @@ const expectedNames = [
   'POST',
 ];
 
-/**
- * @returns the number of spans in the trace
- * @throws Problem when no trace connects a sign-up, through API and worker, with the receiver
- */
+/** @throws Problem when no trace connects a sign-up, through API and worker, with the receiver */
 export function requireTraceOfASignUp(spans: readonly SentSpan[]): number {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const paths = spans
@@ -108,7 +104,7 @@ function spansIn(body: Buffer): SentSpan[] {
 const textOf = (message: Buffer, field: number) => messages(message, field)[0]?.toString('utf8') ?? '';
 const hexOf = (message: Buffer, field: number) => messages(message, field)[0]?.toString('hex') ?? '';
 
-/** @returns the values of a length-delimited Protobuf field: messages, texts or ids */
+/** @returns the values of a length-delimited Protobuf field */
 function messages(message: Buffer, field: number): Buffer[] {
   const values: Buffer[] = [];
   let at = 0;

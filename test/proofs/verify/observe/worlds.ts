@@ -7,13 +7,11 @@ export type SeriesValues = Readonly<Record<string, string>>;
 interface Break {
   /** The series while the watched part is broken. They replace the series with the same names in {@link normalLife}. */
   readonly series: SeriesValues;
-  /** The labels of each alert that must fire, without its severity. */
   readonly fires: readonly Readonly<Record<string, string>>[];
   /** The minute at which the alert must fire. */
   readonly at?: number;
 }
 
-/** The minutes of normal operation. */
 export const lifeMinutes = 360;
 
 const api = 'job="club-learning-api", instance="api-1"';
@@ -21,7 +19,7 @@ const workers = ['w1', 'w2'].map((instance) => `job="club-learning-worker", inst
 const steady = (value: number) => `${value}x${lifeMinutes}`;
 const growing = (perMinute: number, from = 0) => `${from}+${perMinute}x${lifeMinutes}`;
 
-/** @param name the name of the series, which may contain labels: `mails_total{outcome="sent"}` @returns the series of a process */
+/** @param name the name of the series, which may contain labels: `mails_total{outcome="sent"}` */
 function at(name: string, process: string): string {
   const [, metric = name, labels = ''] = /^(\w+)\{(.*)\}$/.exec(name) ?? [];
   return `${metric}{${labels === '' ? '' : `${labels}, `}${process}}`;

@@ -1,4 +1,3 @@
-/** The samples of code on a page. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../../../dev/project.ts';
@@ -9,7 +8,6 @@ export interface PageSample {
   readonly code: string;
 }
 
-/** @param page its path from the project's directory @returns the blocks of TypeScript, in the order of the page */
 export function samplesOf(page: string): PageSample[] {
   const text = readFileSync(path.join(projectDirectory, page), 'utf8');
   return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ''], index) => {

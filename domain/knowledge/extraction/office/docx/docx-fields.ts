@@ -9,7 +9,6 @@ export class DocxFields {
    */
   #open: boolean[] = [];
 
-  /** Whether the following content is visible. */
   isShown(): boolean {
     return this.#open.every((hasResult) => hasResult);
   }
@@ -29,8 +28,8 @@ export class DocxFields {
   }
 
   /**
-   * Closes the fields whose instruction does not end in its paragraph. Some programs write such incorrect files. If the field stayed open,
-   * the rest of the document would be hidden.
+   * Closes the fields whose instruction does not end in its paragraph. Otherwise such an incorrect file would hide the rest of the
+   * document.
    */
   endParagraph(): void {
     this.#open = this.#open.filter((hasResult) => hasResult);

@@ -7,7 +7,7 @@ export type NoteKind = 'footnote' | 'endnote';
 
 export interface Note {
   kind: NoteKind;
-  /** The mark of the note. It is empty if the text of the note already begins with the mark. */
+  /** Empty if the text of the note already begins with the mark. */
   mark: string;
   contents: XmlElement;
 }
@@ -26,10 +26,7 @@ export class Notes {
   readonly #marks: Record<NoteKind, Marks>;
   #referred: Note[] = [];
 
-  /**
-   * @param parts the part of the file with the notes; undefined if it is absent
-   * @param sections the last `w:sectPr` of the document, which contains the format of the marks
-   */
+  /** @param sections the last `w:sectPr` of the document, which contains the format of the marks */
   constructor(parts: Record<NoteKind | 'settings', XmlElement | undefined>, sections: XmlElement | undefined) {
     const contentsOf = (kind: NoteKind) =>
       new Map([...childrenOf(parts[kind], `w:${kind}`)].map((note) => [note.attributes['w:id'] ?? '', note]));
@@ -50,7 +47,7 @@ export class Notes {
 
   /**
    * @param reference `w:footnoteReference` or `w:endnoteReference`
-   * @returns the mark of the note; undefined if the text after the reference already contains the mark
+   * @returns the mark of the note; undefined if the text after the reference has it already
    */
   refer(kind: NoteKind, reference: XmlElement, hasOwnMark: boolean): string | undefined {
     const id = reference.attributes['w:id'] ?? '';
@@ -71,9 +68,7 @@ export class Notes {
     for (const marks of Object.values(this.#marks)) if (marks.restartsInSections) marks.count = 0;
   }
 
-  /**
-   * @returns the notes to which the text has referred since the last call. The function returns each note only once
-   */
+  /** @returns the notes that the text has referred to since the last call, each once */
   take(kind: NoteKind): Note[] {
     const pendingNotes = this.#referred.filter((note) => note.kind === kind);
     this.#referred = this.#referred.filter((note) => note.kind !== kind);

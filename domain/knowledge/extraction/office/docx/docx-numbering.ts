@@ -8,16 +8,15 @@ interface Level {
   format: string;
   /** The first items of the number format `custom`. */
   pattern: string;
-  /** The form in which the number is written, such as `%1.%2)`. `%1` is the number of the first level. */
   text: string;
-  /** Whether the words follow the number without a space, as in 第一章潮. After a sign, as in `1.`, a space always follows. */
+  /** Whether the words follow without a space, as in 第一章潮. After a sign, as in `1.`, a space follows. */
   isClose: boolean;
   /**
    * The number of a level. An item of that level, or of a higher level, restarts the count of this level. Levels are counted from 1. 0
    * means that no item restarts the count. Undefined means that an item of any higher level restarts it.
    */
   restart: number | undefined;
-  /** Whether the numbers of all levels in the written form are decimal digits. */
+  /** Whether all numbers in the written form are decimal digits. */
   isDecimal: boolean;
   isHidden: boolean;
   style: string | undefined;
@@ -39,10 +38,9 @@ export class Numbering {
   readonly #styles: Styles;
   /** The number of the last item of each level, for each counter. */
   readonly #counts = new Map<string, (number | undefined)[]>();
-  /** The lists and levels whose start value was already used. */
+  /** Lists and levels that have used their start value. */
   readonly #begun = new Set<string>();
 
-  /** @param root the root of numbering.xml, or undefined */
   constructor(root: XmlElement | undefined, styles: Styles) {
     for (const element of childrenOf(root, 'w:abstractNum'))
       this.#abstract.set(element.attributes['w:abstractNumId'] ?? '', element);
@@ -117,7 +115,7 @@ function readLevel(level: XmlElement): Level {
   };
 }
 
-/** Leaves out a bullet that is a sign, but keeps a bullet that consists of words, such as `Note:`. */
+/** Leaves out a bullet unless it consists of words, such as `Note:`. */
 const wordsOfBullet = /\p{L}{2}/u;
 
 function written(level: Level, list: List, counts: readonly (number | undefined)[], language: string): string {

@@ -19,7 +19,7 @@ interface Style {
   hasHeaderRow: boolean;
 }
 
-/** The names of heading styles in files of programs that write these names in their user's language. */
+/** Some programs write the names of heading styles in their user's language. */
 const headingNames =
   /^(?:heading|überschrift|titre|título|titulo|titolo|encabezado|cabeçalho|kop|rubrik|overskrift|otsikko|nagłówek|nadpis|címsor|заголовок|başlık|标题|標題|見出し|제목|عنوان|כותרת) ?([1-9])$/u;
 const titleNames = /^(?:title|titel|título|titulo|titre|titolo|tytuł|название|标题|標題|表題|제목)$/u;
@@ -31,7 +31,6 @@ export class Styles {
   /** The language of the document, such as `pt-BR`. */
   readonly language: string;
 
-  /** @param root the root of styles.xml, or undefined */
   constructor(root: XmlElement | undefined) {
     for (const style of childrenOf(root, 'w:style')) {
       const { 'w:styleId': id = '', 'w:type': type = '', 'w:default': isDefault = '' } = style.attributes;
@@ -49,7 +48,7 @@ export class Styles {
     this.language = childOf(root, 'w:docDefaults', 'w:rPrDefault', 'w:rPr', 'w:lang')?.attributes['w:val'] ?? 'en';
   }
 
-  /** @returns the style itself, and then its base styles. Each style occurs only once */
+  /** @returns the style and its base styles, each once */
   *chainOf(id: string | undefined, type: 'paragraph' | 'character' | 'table'): Generator<{ id: string; style: Style }> {
     const visitedStyles = new Set<string>();
     let next = id ?? this.#defaults.get(type);
@@ -113,7 +112,6 @@ export class Styles {
     return table !== undefined && [...this.chainOf(table, 'table')].some(({ style }) => style.hasHeaderRow);
   }
 
-  /** @returns the list to which a list style refers */
   listOfStyle(id: string): string | undefined {
     return valueOf(childOf(this.#styles.get(id)?.paragraph, 'w:numPr'), 'w:numId');
   }
@@ -127,7 +125,6 @@ export function valueOf(element: XmlElement | undefined, name: string): string |
   return childOf(element, name)?.attributes['w:val'];
 }
 
-/** @returns undefined if the attribute is absent or not a whole number */
 export function numberOf(element: XmlElement | undefined, name: string): number | undefined {
   const value = Number(valueOf(element, name) ?? 'none');
   return Number.isInteger(value) ? value : undefined;

@@ -3,7 +3,7 @@ import { childOf, childrenOf, type XmlElement } from '../../../../../platform/co
 import { isOn, isTrue, numberOf, valueOf, type Styles } from './docx-styles.ts';
 
 interface Cell {
-  /** The element of the cell; undefined for an empty area without a cell. */
+  /** Undefined for an empty area without a cell. */
   contents: XmlElement | undefined;
   colspan: number;
   rowspan: number;
@@ -14,7 +14,7 @@ interface Row {
   cells: Cell[];
 }
 
-/** @param table `w:tbl` @param onHidden a function that is called for each hidden row */
+/** @param table `w:tbl` */
 export function tableRowsOf(table: XmlElement, styles: Styles, onHidden: () => void): Row[] {
   const look = childOf(table, 'w:tblPr', 'w:tblLook')?.attributes ?? {};
   const showsFirst = look['w:firstRow'] === undefined ? Number.parseInt(look['w:val'] ?? '0', 16) & 0x20 : isTrue(look['w:firstRow']); // prettier-ignore
@@ -60,7 +60,7 @@ function isContinued(merge: XmlElement | undefined): boolean {
   return merge !== undefined && merge.attributes['w:val'] !== 'restart';
 }
 
-/** The rows of a table or the cells of a row, including those inside grouping elements. */
+/** Includes elements inside grouping elements. */
 function* elementsIn(element: XmlElement, name: 'w:tr' | 'w:tc'): Generator<XmlElement> {
   for (const child of childrenOf(element)) {
     if (child.name === name) yield child;

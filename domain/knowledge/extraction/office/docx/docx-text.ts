@@ -46,11 +46,10 @@ export async function readDocx(file: OfficeFile, main: MainPart, into: SectionBu
   }
 }
 
-/** A paragraph that has not ended yet. */
 interface OpenParagraph {
   words: Words;
   properties: XmlElement | undefined;
-  /** The blocks that float beside the paragraph, such as text boxes. They are read after the paragraph. */
+  /** Text boxes and other blocks that float beside the paragraph are read after it. */
   after: Block[];
   hasHidden: boolean;
 }
@@ -78,7 +77,6 @@ class DocxReader {
     this.#into = parts.into;
   }
 
-  /** @param container the element whose blocks are read: the body, a cell, a text box or a note */
   *blocksIn(container: XmlElement | undefined): Generator<Block> {
     let open: OpenParagraph | undefined;
     for (const child of this.#blockElements(container)) {
@@ -97,7 +95,7 @@ class DocxReader {
     if (open) yield* this.#end(open);
   }
 
-  /** Reads paragraphs, tables and similar blocks, including those inside grouping elements. */
+  /** Includes elements inside grouping elements. */
   *#blockElements(container: XmlElement | undefined): Generator<XmlElement> {
     for (const child of childrenOf(container)) {
       if (passedOver.has(child.name) || this.#isPlaceholder(child)) continue;
@@ -136,7 +134,7 @@ class DocxReader {
       isHeader,
       cells: cells.map(({ contents, ...spans }) => ({ blocks: [...this.blocksIn(contents)], ...spans })),
     }));
-    // A table with only one cell in each row is a frame around paragraphs, so its paragraphs are read as usual.
+    // A table with one cell in each row is a frame around paragraphs, so these are read as usual.
     const blocks = rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.blocks));
     const isFrame = rows.every(({ cells }) => cells.length === 1);
     if (isFrame && (blocks.length > rows.length || blocks.some(({ kind }) => kind !== 'prose'))) yield* blocks;
@@ -159,7 +157,7 @@ class DocxReader {
     }
   }
 
-  /** Whether the element is an empty content control. It only shows a prompt for the author, such as "Enter text", which is not read. */
+  /** An empty content control only shows a prompt such as "Enter text", which is not read. */
   #isPlaceholder(element: XmlElement): boolean {
     return element.name === 'w:sdt' && isOn(childOf(element, 'w:sdtPr', 'w:showingPlcHdr'));
   }
@@ -289,7 +287,7 @@ class DocxReader {
     else open.words.add(pictureWords(alternative));
   }
 
-  /** Turns headings inside a text box into paragraphs, because they are not headings of the text after the box. */
+  /** Headings inside a text box become paragraphs, because they are not headings of the text after the box. */
   #boxed(contents: XmlElement): Block[] {
     const around = this.#fields;
     this.#fields = new DocxFields();
@@ -302,8 +300,8 @@ class DocxReader {
 }
 
 /**
- * To improve the look of a text, some programs raise or lower letters of normal size by a few half points. So letters count as raised or
- * lowered only if they move at least this number of half points.
+ * Some programs move letters of normal size by a few half points for a better look. Only letters that move by at least this many count as
+ * raised or lowered.
  */
 const leastRise = 3;
 

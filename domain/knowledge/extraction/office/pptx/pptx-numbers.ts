@@ -26,12 +26,12 @@ const bullets = new Set(['a:buNone', 'a:buChar', 'a:buBlip', 'a:buAutoNum']);
 
 /** Counts the numbered paragraphs of one text body. */
 export class SlideNumbers {
-  /** For each level, the list that has not ended yet, and the number of its last item. */
+  /** The open list of each level, and the number of its last item. */
   #open: ({ list: string; last: number } | undefined)[] = [];
 
   /**
    * @param paragraph `a:p` with words
-   * @param usual the inherited properties of the paragraph, with the nearest first
+   * @param usual the inherited properties, nearest first
    * @returns the number, followed by a space; empty if the paragraph has no number
    */
   next(paragraph: XmlElement, usual: readonly XmlElement[]): string {

@@ -12,15 +12,11 @@ interface Box {
   height: number;
 }
 
-/**
- * The maximum number of shapes that are sorted, because each shape is compared with every other shape. A slide with more shapes keeps the
- * order of the file.
- */
+/** Each shape is compared with every other. A slide with more shapes keeps the order of the file. */
 const mostCompared = 400;
 
 /**
- * If a shape is above a second shape of the same column, it is read before the second shape. Otherwise the shapes keep the order of the
- * file.
+ * Reads a shape before the shapes below it in its column. Otherwise keeps the order of the file.
  * @param shapes shapes with a position on the slide or in the layout
  */
 export function inReadingOrder(shapes: readonly XmlElement[], layout: Layout): XmlElement[] {

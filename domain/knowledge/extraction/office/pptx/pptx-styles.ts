@@ -42,8 +42,8 @@ export class SlideStyles {
 
   /**
    * @param paragraph `a:p`
-   * @param around the text body that contains the paragraph, the layout of the slide, and the placeholder of the paragraph's shape (`p:ph`)
-   * @returns the properties of the paragraph, with the nearest first
+   * @param around the text body and the layout of the paragraph, and the placeholder of its shape (`p:ph`)
+   * @returns the properties, nearest first
    */
   ofParagraph(
     paragraph: XmlElement,
@@ -63,7 +63,7 @@ export class SlideStyles {
 
 /**
  * @param place the placeholder of a shape on the slide (`p:ph`)
- * @returns the shape of the layout and the shape of the master that belong to this placeholder
+ * @returns the placeholder's shapes in the layout and in the master
  */
 export function shapesAt(place: XmlElement, { layout, master }: Layout): XmlElement[] {
   const typeOf = ({ attributes }: XmlElement) => attributes['type'] ?? 'body';

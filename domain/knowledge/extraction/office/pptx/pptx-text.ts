@@ -1,6 +1,6 @@
 /**
- * Reads PowerPoint files in the order of their slides. A slide is a page with its title, its text and the speaker's notes, in this order.
- * Hidden slides are counted, but are not read.
+ * Reads PowerPoint files slide by slide. A slide is a page with its title, its text and the speaker's notes. Hidden slides are counted but
+ * not read.
  */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { indexingRules } from '../../../indexing/indexing.policy.ts';
@@ -15,7 +15,7 @@ import { SlideNumbers } from './pptx-numbers.ts';
 import { SlideStyles, type Layout } from './pptx-styles.ts';
 
 /**
- * @param onPage a function that is called with the number of slides that were read and the number of all slides
+ * @param onPage gets the number of slides that were read and of all slides
  * @returns the number of slides
  * @throws Unreadable too_many_pages, too_large, file_corrupt (no slide can be read)
  */
@@ -72,7 +72,7 @@ class SlideReader {
     this.#styles = new SlideStyles(file);
   }
 
-  /** @throws BrokenPart; Unreadable too_large, file_corrupt */
+  /** @throws BrokenPart */
   async readSlide(name: string): Promise<void> {
     const root = await this.#file.part(name);
     if (/^(?:0|false)$/.test(root.attributes['show'] ?? '')) return this.#into.warn('hidden_left_out');
@@ -129,7 +129,7 @@ class SlideReader {
     if (texts.length === 0 && childOf(shape, 'p:spPr', 'a:blipFill')) this.#readPicture(shape, content, properties);
   }
 
-  /** @param body `p:txBody` or `a:txBody` @returns the paragraphs that have words, each with its number if it is in a list */
+  /** @param body `p:txBody` or `a:txBody` @returns the paragraphs with words, each with its number if it is in a list */
   #textsOf(body: XmlElement | undefined, layout: Layout, place?: XmlElement): string[] {
     const numbers = new SlideNumbers();
     const onUnmapped = () => this.#into.warn('letters_unmapped');
@@ -178,7 +178,7 @@ class SlideReader {
     }));
   }
 
-  /** Warns about a slide that shows only pictures, because its words may be inside the pictures. */
+  /** Warns about a slide with only pictures, because they may contain words. */
   #warnOfPictures({ titles: heads, blocks, pictures }: Shown, hasBackground: boolean): void {
     const alternatives = blocks.filter((block) => block.kind === 'row' && block.text.startsWith(pictureStart)).length;
     if (heads.length === 0 && blocks.length === alternatives && (pictures.length > 0 || hasBackground))
@@ -189,7 +189,7 @@ class SlideReader {
 
 const pictureStart = pictureWords('').slice(0, -2).trimEnd();
 
-/** @returns the element that contains the name, the alternative text and the visibility of the shape */
+/** @returns the element with the name, the alternative text and the visibility of the shape */
 function propertiesOf(shape: XmlElement): XmlElement | undefined {
   const [own] = [...childrenOf(shape)].filter(({ name }) => /^p:nv\w{1,20}Pr$/.test(name));
   return childOf(own, 'p:cNvPr');

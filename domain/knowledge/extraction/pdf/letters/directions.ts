@@ -44,7 +44,7 @@ function turning(degrees: number): Place {
   return (x, y) => [x * cosine + y * sine, y * cosine - x * sine];
 }
 
-/** Slanted letters count as a watermark if they are larger than the other letters by this factor. */
+/** Slanted letters that are larger by this factor count as a watermark. */
 const watermarkFactor = 1.7;
 const watermarkSize = 30;
 
@@ -59,7 +59,6 @@ function sizeOf(glyphs: readonly Glyph[]): number {
   return sizes[Math.floor(sizes.length / 2)] ?? 0;
 }
 
-/** @returns the boxes in the coordinates of the direction */
 export function placedBoxes(boxes: readonly Box[], place: Place): Box[] {
   return boxes.map(({ x, y, width, height }) => {
     const [a, b] = [place(x, y), place(x + width, y + height)];

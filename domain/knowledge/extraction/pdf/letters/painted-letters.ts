@@ -1,6 +1,4 @@
-/**
- * Drops painted letters that must not be read: duplicates that only make text look bold, and ruby readings above other letters.
- */
+/** Drops letters that must not be read: duplicates that only make text look bold, and ruby readings above other letters. */
 import type { Glyph } from '../pdf-drawing.ts';
 import { isHan, isKana } from './pdf-letters.ts';
 

@@ -1,6 +1,5 @@
 /** Maps the letters of a PDF's fonts to letters of text. */
 
-/** Collects the codes of a font that have occurred so far. */
 export interface FontCodes {
   see: (unicode: string, code: number | undefined) => void;
   /** True if the file does not say which letters the codes of the font mean. */
@@ -12,13 +11,10 @@ const symbols = new Map(Object.entries({ '\uF0B7': '•', '\uF0A7': '▪', '\uF0
 
 /** Matches characters that stand for no letter: control characters, the replacement character, and private-use code points. */
 const unknown = /[\p{Cc}\p{Co}\uFFFD-\uFFFF]/u;
-/**
- * Characters that are only special forms of other letters: ligatures, forms of Arabic and Hebrew letters, vertical signs, and Chinese
- * radicals.
- */
+/** Special forms of other letters: ligatures, forms of Arabic and Hebrew letters, vertical signs, and Chinese radicals. */
 const shapes = /[\uFB00-\uFDFF\uFE10-\uFE19\uFE30-\uFE48\uFE70-\uFEFC\u2F00-\u2FD5]/;
 
-/** The letters for the codes of TeX's bitmap fonts in the Cork encoding. Such fonts have no names for their letters. */
+/** The letters of TeX's bitmap fonts in the Cork encoding. These fonts have no names for their letters. */
 const cork = new Map(Object.entries({ '\u0010': '“', '\u0011': '”', '\u0012': '„', '\u0013': '«', '\u0014': '»', '\u0015': '–', '\u0016': '—', '\u0019': 'ı', '\u001B': 'ff', '\u001C': 'fi', '\u001D': 'fl', '\u001E': 'ffi', '\u001F': 'ffl' })); // prettier-ignore
 
 /**
@@ -40,7 +36,7 @@ const unspaced =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\u3000-\u303F\uFF01-\uFF60]/u;
 const hangul = /\p{Script=Hangul}/u;
 
-/** Whether the script of this letter has no spaces between words. @param letter one character */
+/** True for a script without spaces between words. @param letter one character */
 export function isUnspaced(letter: string): boolean {
   return unspaced.test(letter) && !hangul.test(letter);
 }
@@ -51,7 +47,7 @@ export function isRightToLeft(text: string): boolean {
   return rightToLeft.test(text) && !/^\p{N}+$/u.test(text);
 }
 
-/** Whether the text consists only of marks. A mark is above or below the letter before it. */
+/** A mark is above or below the letter before it. */
 export function isMark(text: string): boolean {
   return /^\p{M}+$/u.test(text);
 }

@@ -5,10 +5,7 @@ import { isMark, isRightToLeft, isUnspaced } from './pdf-letters.ts';
 import { isMostlyRightToLeft, logical } from './right-to-left.ts';
 import { lowered, noteMark, raised } from '../../raised.policy.ts';
 
-/**
- * A part of a line that has no wide gap inside: a whole line of prose, or the words of a cell. Positions and sizes are in points, in the
- * coordinates of the text.
- */
+/** A part of a line without a wide gap: a line of prose, or the words of a cell. Positions and sizes are in points. */
 export interface Segment {
   text: string;
   x: number;
@@ -47,7 +44,6 @@ export function linesOf(letters: Iterable<Letter>, rules: readonly Box[] = []): 
   });
 }
 
-/** @param segments the segments of one line, from left to right */
 export function lineOf(segments: readonly Segment[]): Line {
   const ordered = isMostlyRightToLeft(segments.map(({ text }) => text).join('')) ? segments.toReversed() : segments;
   const widest = segments.reduce((a, b) => (b.text.length > a.text.length ? b : a));
@@ -168,7 +164,7 @@ function levelOf({ size, y }: Letter, base: { size: number; y: number }): Level 
   return up < (ratio > 0.8 ? -0.12 : -0.05) ? 'lowered' : 'even';
 }
 
-/** The maximum length of raised or lowered words. A longer text above or below the line counts as a separate line. */
+/** A longer text above or below the line is a line of its own. */
 const longestRaised = 16;
 
 function segmentOf(letters: readonly Cluster[]): Segment {
@@ -205,10 +201,7 @@ function partsOf(clusters: readonly Cluster[]): Part[] {
   return parts.map((part) => (part.text.trim().length > longestRaised ? { ...part, level: 'even' } : part));
 }
 
-/**
- * Inserts a space at each wide gap between letters. Exceptions are headings with spaced letters, and scripts that always have gaps between
- * letters.
- */
+/** Inserts a space at each wide gap, except in headings with spaced letters and in scripts that always have gaps. */
 function withBlanks(clusters: readonly Cluster[]): Cluster[] {
   const solid = clusters.filter(({ text }) => text.trim() !== '');
   const typed = new Set<Cluster>();
@@ -237,9 +230,7 @@ function isApart(before: Cluster, cluster: Cluster, isTyped: boolean, spacedFrom
   return gap > size * (isTight ? gaps.unspaced : gaps.blank);
 }
 
-/**
- * @returns the smallest gap that divides two words, if the letters of words are spaced as in "H e a d i n g"; undefined for normal words
- */
+/** @returns the smallest gap between two words in spaced letters, as in "H e a d i n g"; undefined for normal words */
 function blankGapOf(solid: readonly Cluster[]): number | undefined {
   const least = 4;
   if (solid.length < least || !solid.every(({ text }) => /^[\p{L}\p{P}\p{M}]+$/u.test(text) && !isUnspaced(text)))

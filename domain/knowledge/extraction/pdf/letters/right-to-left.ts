@@ -12,7 +12,7 @@ export function isMostlyRightToLeft(text: string): boolean {
 
 const mirrored = new Map(Array.from('()[]{}<>«»', (sign, at, all = '()[]{}<>«»') => [sign, all[at % 2 === 0 ? at + 1 : at - 1] ?? sign])); // prettier-ignore
 
-/** Changes the order of letters from visual order (left to right) to reading order. Numbers and words of other scripts keep their order. */
+/** Changes visual order (left to right) to reading order. Numbers and words of other scripts keep their order. */
 export function logical<T extends { text: string }>(letters: readonly T[]): T[] {
   const base = isMostlyRightToLeft(letters.map(({ text }) => text).join(''));
   const directions = resolved(letters, base);

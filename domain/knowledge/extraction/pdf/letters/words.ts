@@ -1,9 +1,9 @@
-/** Joins lines to a text. The module also joins words that are broken at the end of a line, and handles scripts without spaces. */
+/** Joins lines to a text: puts broken words together, and handles scripts without spaces. */
 import { withoutEnds } from '../../../../../platform/core/text/ends.policy.ts';
 import { cleanText } from '../../text.policy.ts';
 import { isUnspaced } from './pdf-letters.ts';
 
-/** The words of a document in lower case. They show how the parts of a broken word must be joined. */
+/** The words of a document in lower case. They show how to join the parts of a broken word. */
 export interface Words {
   /** Words that occur with a hyphen inside a line. If such a word is broken at its hyphen, it keeps the hyphen. */
   hyphenated: ReadonlySet<string>;
@@ -21,7 +21,6 @@ export function* hyphenatedWords(text: string): Generator<string> {
   }
 }
 
-/** @param texts the texts of lines */
 export function wordsOf(texts: Iterable<string>): Words {
   const [hyphenated, whole] = [new Set<string>(), new Set<string>()];
   for (const text of texts) {
@@ -33,7 +32,7 @@ export function wordsOf(texts: Iterable<string>): Words {
   return { hyphenated, whole };
 }
 
-/** The maximum length of a hyphenated text that is looked up in the words of the document. A longer text is not a real word. */
+/** A longer text is not a real word, and is not looked up. */
 const longestWord = 100;
 const hyphens = '-\u2010\u00AD';
 const softHyphen = '\u00AD';
@@ -80,7 +79,7 @@ function lastLetter(text: string): string {
  * stays.
  */
 const joinsWords = new Set('und oder bis and or to y o e ou et u'.split(' '));
-/** A part of a divided word counts as a word of its own only if it has at least this length. Shorter parts are often syllables. */
+/** Shorter parts of a divided word are often syllables, and not words of their own. */
 const shortestPart = 4;
 
 /** @returns the characters between the two parts of a word that was divided at the end of a line */
@@ -95,9 +94,7 @@ function keptBetween(start: string, hyphen: string, rest: string, { hyphenated, 
   return areWords ? hyphen : '';
 }
 
-/**
- * @returns the last letters before a final hyphen, at most {@link longestWord}; undefined if the text does not end with a word and a hyphen
- */
+/** @returns the last letters before a final hyphen, at most {@link longestWord}; undefined without them */
 function brokenWord(text: string): string | undefined {
   const line = text.trimEnd();
   if (line === '' || !hyphens.includes(line.slice(-1))) return undefined;

@@ -1,7 +1,4 @@
-/**
- * Compares pictures of names on certificates with Chromium's pictures. Chromium uses the same font files, but its own bidirectional
- * algorithm, fallback and shaping (CERT-4).
- */
+/** Compares names on certificates with Chromium's pictures of them (CERT-4). */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
@@ -14,9 +11,9 @@ import { sheet } from './sheet.ts';
 
 /** Pixels per point. */
 const scale = 3;
-/** The two pictures are scaled to this size in pixels, so that the strokes coincide even if the edges differ. */
+/** In pixels. Scaled pictures coincide even if their edges differ. */
 const compared = { width: 600, height: 60 } as const;
-/** All names of these kinds are compared, and two names of every other kind. */
+/** All names of these kinds, and two names of every other kind. */
 const whole = ['Two directions', 'Mixtures', 'Other scripts of India', 'Further scripts'];
 const skippedKinds = ['Very long', 'Emoji'];
 const samples = [...Map.groupBy(sheet, ({ kind }) => kind)]
@@ -24,8 +21,8 @@ const samples = [...Map.groupBy(sheet, ({ kind }) => kind)]
   .flatMap(([kind, of]) => (whole.includes(kind) ? of : of.slice(0, 2)));
 
 /**
- * Returns a page with the text in the fonts of the certificate, which have the names f0, f1 and so on. Chromium uses the first font that
- * contains the letter. Spaces keep the certificate's font, because spaces have different widths in different fonts.
+ * The certificate's fonts have the names f0, f1 and so on. Chromium uses the first font that contains the letter. Spaces keep the
+ * certificate's font, because their width depends on the font.
  */
 async function pageOf(text: string): Promise<{ styles: string; html: string }> {
   const usual = await prepareText('a', { style: 'bold', language: 'en', direction: 'ltr' });
@@ -59,11 +56,10 @@ async function pictureInChromium(page: Page, html: string, styles: string): Prom
   return { width: info.width, height: info.height, data: Uint8Array.from(data) };
 }
 
-/** The part of a picture that contains ink. */
 interface Ink {
   width: number;
   height: number;
-  /** The ink of the picture, scaled to the size of {@link compared}, row by row. */
+  /** Scaled to the size of {@link compared}, row by row. */
   shades: number[];
 }
 
@@ -91,7 +87,7 @@ async function inkOf({ width, height, data }: Picture): Promise<Ink> {
   return { width: box.width, height: box.height, shades: Array.from(small) };
 }
 
-/** Pearson's correlation: 1 for equal pictures, about 0 for unrelated pictures. */
+/** Pearson's correlation. 1 means equal, and about 0 means unrelated. */
 function correlation(one: readonly number[], other: readonly number[]): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [meanOne, meanOther] = [mean(one), mean(other)];
@@ -111,16 +107,16 @@ const turnedAround = (text: string) =>
     .toReversed()
     .join('');
 
-describe('pictures of names compared with Chromium’s (CERT-4)', function () {
+describe('pictures of names compared with Chromium (CERT-4)', function () {
   this.timeout(60_000);
   const open = useBrowser();
-  /** The correlation of equal pictures is above this value. The correlation of pictures with reversed letters is below this value. */
+  /** Equal pictures have a higher correlation, and pictures with reversed letters have a lower one. */
   const same = 0.9;
 
-  it('compares at least twenty names', () => expect(samples.length).to.be.at.least(20));
+  it('include at least twenty names', () => expect(samples.length).to.be.at.least(20));
 
   for (const { kind, text } of samples) {
-    it(`shows the same letters in the same order: ${kind}, ${text}`, async () => {
+    it(`show the letters in Chromium’s order: ${kind}, ${text}`, async () => {
       const page = await open(strip.width * scale);
       const { styles, html } = await pageOf(text.normalize('NFC'));
       const printed = await inkOf(await printedPicture(await printText(text), scale));

@@ -13,12 +13,12 @@ const fontsOf = async (text: string) =>
   ]);
 
 describe('the font of each letter (CERT-4)', () => {
-  it('contains the letter and all its marks, so that letter and marks have one font', async () => {
+  it('contains the letter and all its marks', async () => {
     expect(await fontsOf('m\u0304')).to.deep.equal([['m\u0304', 'DejaVuSerif-Bold']]);
     expect((await fontsOf('क्‍ष')).map(([, font]) => font)).to.deep.equal(['NotoSerifDevanagari-Regular']);
   });
 
-  it('is also used for the following space, so that programs read the words as one text', async () => {
+  it('is also used for the next space, so that programs read one text', async () => {
     const fonts = await fontsOf('محمد عبد');
     expect(new Set(fonts.map(([, font]) => font)).size).to.equal(1);
   });
@@ -35,7 +35,7 @@ describe('the font of each letter (CERT-4)', () => {
     expect(shapeLine(prepared, 0, family.length).glyphs.filter(({ text }) => text !== '')).to.have.length(1);
   });
 
-  it('is missing for an unknown letter, so that a box is drawn, which can be copied as the letter (CERT-5)', async () => {
+  it('is missing for an unknown letter, which becomes a box (CERT-5)', async () => {
     const prepared = await prepareText('A\u{13000}', { style: 'bold', language: 'en', direction: 'ltr' });
     const { glyphs } = shapeLine(prepared, 0, 3);
     expect(glyphs.map(({ text }) => text)).to.deep.equal(['A', '\u{13000}']);
@@ -53,7 +53,7 @@ describe('the font of each letter (CERT-4)', () => {
 });
 
 describe('the direction of a text (CERT-6)', () => {
-  it('is the direction of the first letter with a direction, or otherwise the direction of the page', () => {
+  it('is the direction of its first letter with a direction, or else of the page', () => {
     expect(baseDirectionOf('12 קורס x', 'ltr')).to.equal('rtl');
     expect(baseDirectionOf('12 x קורס', 'rtl')).to.equal('ltr');
     expect(baseDirectionOf('12 · 3', 'rtl')).to.equal('rtl');

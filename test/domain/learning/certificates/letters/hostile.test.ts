@@ -1,11 +1,11 @@
-/** Tests the worst possible names. Such names need little time and memory, and do not cover other parts of the page. */
+/** Tests the worst possible names. */
 import { expect } from 'chai';
 import { drawCertificate } from '../../../../../domain/learning/certificates/pdf-work.ts';
 import { newId } from '../../../../../platform/core/ids.ts';
 import { printedPicture } from '../../../../toolkit/assert/pdf-readers.ts';
 import { printCertificate, usualCertificate } from './printing.ts';
 
-/** The maximum number of characters in a name or title (`contract/schemas`). */
+/** From `contract/schemas`, in characters. */
 const longest = { studentName: 120, courseTitle: 200, clubName: 120 } as const;
 const repeated = (part: string, length: number) => Array.from(part.repeat(length)).slice(0, length).join('');
 const hanFrom = (first: number, length: number) =>
@@ -41,7 +41,7 @@ describe('the longest and worst names (CERT-4)', function () {
       expect(bytes.length).to.be.below(300_000);
     });
 
-  it('stay within the limits of a thread, even if each Han character needs a different part of the font', async () => {
+  it('stay within the limits of a thread', async () => {
     for (let first = 0; first < 6; first++) {
       const texts = textsOf((length) => hanFrom(first * 1_000 + length, length));
       const bytes = await drawCertificate({ clubId: newId() }, { ...usualCertificate, ...texts });
@@ -49,7 +49,7 @@ describe('the longest and worst names (CERT-4)', function () {
     }
   });
 
-  it('cover nothing outside the box of the name, for example the code below the box', async () => {
+  it('cover nothing outside the box of the name', async () => {
     const tower = `A${'\u0301'.repeat(119)}`;
     const scale = 1;
     const [plain, hostile] = [await printCertificate({}), await printCertificate({ studentName: tower })];

@@ -1,4 +1,4 @@
-/** Tests the page of a certificate in right-to-left languages, and with words that are longer than the English words (CERT-6). */
+/** Tests the page of a certificate in right-to-left languages and with long words (CERT-6). */
 import { expect } from 'chai';
 import type { CertificateWords } from '../../../../../domain/learning/certificates/words.ts';
 import { certificateWords } from '../../../../../domain/learning/certificates/words.ts';
@@ -65,7 +65,7 @@ describe('the page of a certificate (CERT-6)', function () {
     const [english, mirrored] = [await printCertificate({}), await printCertificate({ language: 'ar' }, arabic)];
     expect(leftOfQrCode(english)).to.be.closeTo(841.89 - leftOfQrCode(mirrored) - 96, 0.01);
     expect(leftOfQrCode(mirrored)).to.be.below(300);
-    // English words replace the words of a language without a catalogue. They are written from left to right.
+    // A language without a catalogue gets English words, from left to right.
     const hebrew = await printCertificate({ language: 'he' });
     expect(leftOfQrCode(hebrew)).to.equal(leftOfQrCode(english));
   });

@@ -1,4 +1,4 @@
-/** Prints a page with one line of text, and a certificate with given names, for tests of letters. */
+/** Prints names for tests of letters. */
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
 import type { Style } from '../../../../../domain/learning/certificates/letters/font-files.ts';
@@ -9,7 +9,7 @@ import type { CertificateWords } from '../../../../../domain/learning/certificat
 /** In points. */
 export const strip = { width: 700, height: 60, size: 26 } as const;
 
-/** @returns a page with the size of {@link strip}. The text is in its middle, on one line if the text fits */
+/** The page has the size of {@link strip}. */
 export async function printText(text: string, style: Style = 'bold', language = 'en'): Promise<Buffer> {
   const pdf = new PDFDocument({ size: [strip.width, strip.height], margin: 0, tagged: true });
   const bytes = buffer(pdf);
@@ -40,7 +40,7 @@ export const usualCertificate: Printed = {
   logo: null,
 };
 
-/** @returns a certificate with these texts, and with sample texts for all other values */
+/** Uses sample texts for all values that `texts` omits. */
 export function printCertificate(texts: Partial<Printed>, words?: CertificateWords): Promise<Buffer> {
   return certificatePdf({ ...usualCertificate, ...texts }, words);
 }

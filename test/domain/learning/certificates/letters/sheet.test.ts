@@ -22,8 +22,7 @@ describe('names in all scripts (CERT-4)', function () {
       expect(parts.filter((part) => part.role === 'P' && part.text === written)).to.have.length(3);
     });
 
-    // If a line has two directions, only the structure of the document states the order. A program that copies the text can only guess the
-    // order.
+    // In a line with two directions, a program that copies the text can only guess the order.
     if (kind !== 'Two directions')
       it(`are copied as they were written: ${kind}, ${text.slice(0, 30)}`, async () => {
         expect((await copiedText(await printText(text))).normalize('NFC')).to.equal(text.normalize('NFC'));

@@ -29,7 +29,7 @@ describe('the bodies of access events', () => {
     delivery = await buildAccessDelivery(clubId);
   });
 
-  /** Returns `data` of the event, and checks it against the contract. */
+  /** Checks `data` against the contract. */
   const dataOf = async (
     type: EventType,
     enrollment: { id: Id; studentId: Id },
@@ -66,7 +66,7 @@ describe('the bodies of access events', () => {
     'access.shortened',
     'access.moved',
   ] as const)
-    it(`contain the current state of the enrollment, the delivery and the student (${type})`, async () => {
+    it(`contain the current enrollment, delivery and student (${type})`, async () => {
       const cohort = await buildCohort(clubId, delivery.courseId);
       const attributes = { deliveryId: delivery.id, cohortId: cohort.id, startsAt, endsAt, source: 'invite' as const };
       const enrollment = await buildEnrollment(clubId, attributes);
@@ -110,7 +110,7 @@ describe('the bodies of access events', () => {
     (await hasAccess()).that.equals(true);
   });
 
-  it('of access.extended and access.shortened contain the previous end only if there was such an end', async () => {
+  it('of access.extended and access.shortened contain the previous end if one existed', async () => {
     const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, endsAt });
     const previousEndsAt = '2026-06-02T00:00:00.000Z';
     for (const type of ['access.extended', 'access.shortened'] as const) {
@@ -119,7 +119,7 @@ describe('the bodies of access events', () => {
     }
   });
 
-  it('of access.moved contain the previous cohort only if there was such a cohort', async () => {
+  it('of access.moved contain the previous cohort if one existed', async () => {
     const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt });
     const previousCohortId = newId();
     expect(await dataOf('access.moved', enrollment, { previousCohortId })).to.include({

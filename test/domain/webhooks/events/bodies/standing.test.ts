@@ -65,7 +65,7 @@ describe('the bodies of student.tagged, student.untagged and student.level_reach
     });
   });
 
-  it('are not assembled from records of another club', async () => {
+  it('are not built from records of another club', async () => {
     const { db } = await testDeps();
     const { id } = await createTag({ db }, (await buildClub()).id, { name: 'vip' }, new Date());
     const error: unknown = await dataOf(newId(), 'student.tagged', id).catch((reason: unknown) => reason);

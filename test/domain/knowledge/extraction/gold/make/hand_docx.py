@@ -101,7 +101,7 @@ def drawing(inner, uri, description='', size=914400):
             f'<a:graphic><a:graphicData uri="{uri}">{inner}</a:graphicData></a:graphic></wp:inline></w:drawing></w:r>')
 
 
-# The main part, under a name of its own.
+# The main part has an unusual name.
 tides = heading('Tides') + paragraph('The tide rises for about six hours. The range at springs is 4.2 m.')
 tides_text = ['Tides', 'The tide rises for about six hours. The range at springs is 4.2 m.']
 write_docx('docx-word-online.docx', tides, main='word/document2.xml', target='/word/document2.xml')
@@ -164,7 +164,7 @@ write_docx('docx-tracked-changes.docx', paragraph(
 gold('docx-tracked-changes.docx', writer=WRITER, made=MADE, covers=['tracked changes'],
      text=['The club opens at ten.', 'The pool is heated.', 'Bring a towel.'], absent=['nine'])
 
-# Tables: merged cells, a cell that is left out, a table in a cell.
+# Tables: merged cells, a missing cell, a table in a cell.
 merged = table(
     tr(tc('Boat'), tc('Length'), tc('Rates', '<w:gridSpan w:val="2"/>')),
     tr(tc('Class', '<w:vMerge w:val="restart"/>'), tc('m'), tc('Members'), tc('Guests')),
@@ -187,7 +187,7 @@ write_docx('docx-table-in-a-cell.docx', table(tr(tc('Sign'), tc('Meaning')), tr(
 gold('docx-table-in-a-cell.docx', writer=WRITER, made=MADE, covers=['nested table'],
      text=['Sign | Meaning', 'Lights | Sides: Port Red Starboard Green', 'Horn | One blast'], cells=[cell('Meaning', 'Horn', 'One blast')])
 
-# A diagram and a chart: their words are in parts of their own.
+# The words of a diagram and of a chart are in separate parts.
 points = ''.join(f'<dgm:pt modelId="{n}" type="node"><dgm:prSet/><dgm:spPr/><dgm:t><a:bodyPr/><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>'
                  for n, text in enumerate(['Check the wind', 'Raise the sail', 'Cast off'], 1))
 DIAGRAM = 'http://schemas.openxmlformats.org/drawingml/2006/diagram'
@@ -255,11 +255,11 @@ gold('docx-footnotes.docx', writer=WRITER, made=MADE, covers=['footnote mark bes
      text=['The pool holds 300 [1] litres of 10³ each, for 40 members [2].', anywhere('1'), anywhere('Measured in 2024.'), anywhere('2'), anywhere('Without the guests.')],
      numbers=['holds 300 [1] litres', '10³'], absent=['3001', '300^1'], same={'300 [1]': ['300[1]'], 'members [2]': ['members[2]', 'members²', 'members^2']})
 
-# The strict form of the standard, with names of its own for everything.
+# The strict form of the standard uses other names.
 write_docx('docx-strict.docx', tides, strict=True)
 gold('docx-strict.docx', writer=WRITER, made=MADE, covers=['strict names'], text=tides_text, numbers=['4.2 m'])
 
-# One part of the package, a picture, is encrypted. Word opens no such file.
+# A picture in the package is encrypted. Word does not open such a file.
 write_docx('docx-encrypted-part.docx', tides + paragraph(drawing('<pic:pic/>', 'http://schemas.openxmlformats.org/drawingml/2006/picture', 'A chart of the tide')), parts={'word/media/image1.png': b'\x89PNG closed bytes'})
 data = bytearray(Path(path_of('docx-encrypted-part.docx')).read_bytes())
 for signature, offset in [(b'PK\x03\x04', 6), (b'PK\x01\x02', 8)]:

@@ -174,7 +174,7 @@ lines(page, ['3. Check the hull', '4. Check the sails', '10. Cast off', 'a) the 
 page.save()
 add('pdf-numbered-list.pdf', covers=['numbered list, start'], text=['3. Check the hull', '4. Check the sails', '10. Cast off', 'a) the bow line', 'b) the stern line'], numbers=['10. Cast off'])
 
-# Letters without a mapping: the glyphs are drawn, and nothing says which letters they are.
+# The file draws glyphs without a mapping to letters.
 page = canvas('pdf-unmapped-letters.pdf')
 lines(page, ['The plan of the club:'])
 lines(page, ['Sail at nine, rest at noon.'], font='DejaVu', y=700)
@@ -200,7 +200,7 @@ def encrypted(file, permission, **known):
 encrypted('pdf-owner-password.pdf', pikepdf.Encryption(owner='owner', user='', R=6), covers=['encrypted, open to all'], text=['The code of the gate is 4711.'], numbers=['4711'])
 encrypted('pdf-user-password.pdf', pikepdf.Encryption(owner='owner', user='user', R=4), covers=['encrypted'], text=[], refused=['file_encrypted'])
 
-# One stream of the page cannot be decoded: its bytes are encrypted by a filter of another program.
+# One stream of the page is encrypted, so no reader can decode it.
 page = canvas('pdf-encrypted-part.pdf')
 lines(page, ['The first page is open.'])
 page.showPage()

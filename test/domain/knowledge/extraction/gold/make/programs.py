@@ -11,7 +11,7 @@ PANDOC = 'pandoc 2.17'
 LIBRE = 'LibreOffice 7.4'
 TEX = 'pdfTeX'
 CHROMIUM = 'Chromium'
-# The programs write the date of today without it.
+# Without it, the programs write today's date.
 ENV = {**os.environ, 'SOURCE_DATE_EPOCH': '1767225600', 'FORCE_SOURCE_DATE': '1'}
 
 

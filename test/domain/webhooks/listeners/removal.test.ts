@@ -1,4 +1,4 @@
-/** A stream that has read events does not send those of a student who was removed meanwhile (LSN-6). */
+/** A stream that has read events does not send the events of a student who was removed meanwhile (LSN-6). */
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';

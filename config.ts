@@ -113,18 +113,22 @@ export const declarations = {
     streams: {
       perStudent: integer(
         'STREAMS_PER_STUDENT',
-        'The number of answers that one student may follow at the same time in one API process.',
+        'The number of streams that one student, administrator or API key may have open at the same time in one API process: streams of answers and of events.',
         {
           default: 50,
           from: 1,
           to: 1_000,
         },
       ),
-      inAll: integer('STREAMS_PER_PROCESS', 'The number of answers that one API process streams at the same time.', {
-        default: 2_000,
-        from: 1,
-        to: 100_000,
-      }),
+      inAll: integer(
+        'STREAMS_PER_PROCESS',
+        'The number of answers and listeners to events that one API process streams to at the same time.',
+        {
+          default: 2_000,
+          from: 1,
+          to: 100_000,
+        },
+      ),
     },
   },
   files: {

@@ -1,8 +1,9 @@
 /**
  * The open event streams of this process. Their number is limited for each caller, for each club and in total. A stream ends when the
- * session of its caller ends (DEC-11, DEC-58, DEC-121).
+ * session or the API key of its caller ends (DEC-11, DEC-58, DEC-121). It also ends when the caller loses a right that the stream needs
+ * (LSN-5).
  */
-import { findLivingSessions } from '../domain/identity/sessions/sessions.ts';
+import { findLivingCallers, type StreamCaller } from '../domain/identity/living-callers.ts';
 import { exhaustedLimit } from '../platform/core/fair-permits.policy.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
@@ -11,13 +12,13 @@ import { eventStreamsRefused } from './metrics.ts';
 import { idOf, type Caller } from './operation.ts';
 import { RefusalToPerson } from '../domain/language/refusal.ts';
 
-/** The interval at which sessions of open streams are checked. A stream ends when its session is missing in two checks. */
+/** The interval at which the callers of open streams are checked. A stream ends when its caller is refused in two checks. */
 const checkIntervalMs = 1_000;
 /** `Retry-After` for a caller at the limit of open streams: about the duration of an answer. */
 const retryAfterSeconds = 5;
 
 export interface StreamBounds {
-  /** The limit of open streams of one student. */
+  /** The limit of open streams of one student, administrator or API key. */
   perStudent: number;
   /** The limit of open streams of all callers together. */
   inAll: number;
@@ -25,18 +26,21 @@ export interface StreamBounds {
 
 /** The permit of one stream. */
 export interface StreamPermit {
-  /** This signal aborts when the session of the caller has ended. */
+  /** This signal aborts when the session or key of the caller has ended. */
   sessionEnded: AbortSignal;
   /** Returns the permit. Repeated calls have no effect. */
   release(): void;
 }
 
+/** The rights that the caller of a stream needs as long as it is open. */
+export type StreamAccess = Omit<StreamCaller, 'tokenHash'>;
+
 export interface OpenStreams {
   /**
-   * @param clubId the club in the request's path, of which the caller is a member or student
+   * @param access the club in the request's path, in which the caller acts, and the rights that the caller must keep
    * @throws DomainError rate_limited if the caller, the club or the process is at its limit
    */
-  take(caller: Caller, clubId: Id): StreamPermit;
+  take(caller: Caller, access: StreamAccess): StreamPermit;
   /** Stops the timer. */
   stop(): void;
 }
@@ -45,16 +49,14 @@ export interface OpenStreamsDeps {
   db: Queries;
   clock: () => Date;
   bounds: StreamBounds;
-  /** Is called when a check of the sessions fails. All sessions then count as valid until the next check. */
+  /** Is called when a check of the callers fails. All callers then count as valid until the next check. */
   onFailure: (error: unknown) => void;
 }
 
-interface OpenStream {
+interface OpenStream extends StreamCaller {
   owner: Id;
-  clubId: Id;
-  tokenHash: Buffer;
   sessionEnded: AbortController;
-  /** True if the last check found no session for this stream. */
+  /** True if the last check found no valid session or key for this stream. */
   isSessionMissing: boolean;
 }
 
@@ -78,17 +80,13 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
     throw new RefusalToPerson('rate_limited', refusals[reason], { retryAfterSeconds });
   }
 
-  /** Checks the sessions of all streams with one statement. */
+  /** Checks the callers of all streams with one statement. */
   async function checkSessions(): Promise<void> {
     if (isChecking || streams.size === 0) return;
     isChecking = true;
     try {
       const checked = [...streams];
-      const living = await findLivingSessions(
-        db,
-        checked.map(({ tokenHash }) => tokenHash),
-        clock(),
-      );
+      const living = await findLivingCallers(db, checked, clock());
       for (const [index, stream] of checked.entries()) {
         if (living[index]) continue;
         // The first check without the session does not end the stream. If the student was removed, the answer may still send its last
@@ -106,12 +104,12 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
   const timer = setInterval(() => void checkSessions(), checkIntervalMs);
   timer.unref();
   return {
-    take(caller, clubId) {
+    take(caller, access) {
       const owner = idOf(caller);
-      refuseBeyondBounds(owner, clubId);
+      refuseBeyondBounds(owner, access.clubId);
       const stream = {
+        ...access,
         owner,
-        clubId,
         tokenHash: sha256(caller.token),
         sessionEnded: new AbortController(),
         isSessionMissing: false,

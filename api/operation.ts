@@ -10,6 +10,7 @@ import type { Role } from '../entities/clubs/values.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
 import type { ListPosition } from '../platform/infra/postgres/lists/cursor.ts';
+import type { EventStreamDeps } from '../domain/webhooks/listeners/stream.ts';
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import type { AddressedDeps } from '../domain/deps.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
@@ -47,6 +48,8 @@ export interface Deps extends AddressedDeps {
   images: PublishingDeps['images'];
   /** Follows the answers of agents while the model generates them. */
   answers: AnswerFeed;
+  /** Sends the events of clubs to their listeners. */
+  eventStreams: Omit<EventStreamDeps, 'db' | 'vault'>;
   model: AskedModel;
   mailNotices: MailNoticeDeps;
   /** Finds the caller of a session. */

@@ -11,6 +11,8 @@ import { processingRules } from '../domain/media/processing.policy.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import { createKeyFinder } from '../domain/identity/api-keys/key-finder.ts';
 import { createSessionFinder } from '../domain/identity/sessions/session-finder.ts';
+import { createListeners } from '../domain/webhooks/listeners/listeners.ts';
+import { createLogWatch } from '../domain/webhooks/listeners/log-watch.ts';
 import { createNoticeReceiver } from '../domain/sales/notices/notices.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
@@ -41,6 +43,8 @@ import { mailNoticesOf } from './mail-notices.ts';
 
 /** The interval at which a silent stream sends a comment, because proxies close a silent connection after 30 s or more (DEC-22). */
 const heartbeatMs = 15_000;
+/** The time after which a stream ends if its reader reads nothing (LSN-7). */
+const drainWithinMs = 60_000;
 /**
  * The time limit for a request to arrive. It is enough for 32 MB of CSV at a megabit per second. JSON has less time (`middleware/body.ts`).
  */
@@ -49,6 +53,9 @@ const longestBodyMs = 300_000;
 export interface ApiOptions {
   clock?: () => Date;
   streamHeartbeatMs?: number;
+  streamDrainWithinMs?: number;
+  /** The interval at which the process writes that the listeners of its streams are alive, in milliseconds. */
+  listenerHeartbeatMs?: number;
   /** Replaces `API_CLOSES_AFTER_MS`. */
   readinessGraceMs?: number;
   completionWatchMs?: number;
@@ -71,6 +78,8 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   const {
     clock = () => new Date(),
     streamHeartbeatMs = heartbeatMs,
+    streamDrainWithinMs = drainWithinMs,
+    listenerHeartbeatMs,
     readinessGraceMs = config.api.closesAfterMs,
     completionWatchMs = processingRules.watchMs,
     counterDeadlineMs = storeDeadlineMs,
@@ -106,6 +115,17 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     onFailure: (error) =>
       log.warn({ error: describeError(error) }, 'running answers cannot be read; the next try follows'),
   });
+  const listeners = createListeners({
+    db,
+    clock,
+    onFailure: (error) =>
+      log.warn({ error: describeError(error) }, 'the heartbeats of listeners cannot be written; the next try follows'),
+    ...(listenerHeartbeatMs !== undefined && { heartbeatMs: listenerHeartbeatMs }),
+  });
+  const logWatch = createLogWatch({
+    db,
+    onFailure: (error) => log.warn({ error: describeError(error) }, 'new events cannot be read; the next try follows'),
+  });
   const ourClock = watchClock(db, log);
   const openStreams = createOpenStreams({
     db,
@@ -134,6 +154,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       waitSpeed: config.automations.waitSpeed,
       images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
       answers,
+      eventStreams: { listeners, logWatch, clock, silenceMs: streamHeartbeatMs },
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
       billing: billingOf(config.stripe, log),
       mailNotices: mailNoticesOf(config.mail, egress),
@@ -147,6 +168,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     settings: { ...config.api },
     streams: {
       heartbeatMs: streamHeartbeatMs,
+      drainWithinMs: streamDrainWithinMs,
       stopping: stopping.signal,
       open: openStreams,
       onFailure: (error) => log.error({ error: describeError(error) }, 'a stream was cut off'),
@@ -181,6 +203,8 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       ourClock.stop();
       await Promise.all([drain(server), files.stop()]);
       await answers.stop();
+      await logWatch.stop();
+      await listeners.stop();
       await egress.close();
       storage.close();
       publicStorage.close();

@@ -1,6 +1,6 @@
 /** The contract for the rest of the service: its text, operations, checks and types. */
 export { Binary } from './binary.ts';
-export { EventStream, type StreamEvent } from './event-stream.ts';
+export { EventStream, type StreamEvent, type StreamPosition } from './event-stream.ts';
 export { Redirect } from './redirect.ts';
 export { contractText } from './document.ts';
 export { keptFormOf } from './kept-answers.ts';

@@ -69,6 +69,7 @@ import { purgeStudentFromCommunity } from './community/student-removal.ts';
 import { wakeWatchersOfCourses } from './watches/watches.ts';
 import { webhookMails } from './webhooks/mails.ts';
 import { startMissingLogs } from './webhooks/endpoints/event-log.ts';
+import { removeDeadListeners } from './webhooks/listeners/listeners.ts';
 import { retainWebhooks } from './webhooks/retention.ts';
 import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
 
@@ -420,6 +421,7 @@ export const contexts = {
     changeEmail: null,
     retention: [
       { run: ({ db }, now) => retainWebhooks(db, now) },
+      { run: ({ db }, now) => removeDeadListeners(db, now) },
       {
         async run({ db }, now) {
           const { started, more } = await startMissingLogs(db, now);

@@ -5,6 +5,7 @@ import { checkInput, type CheckedInput } from '../dispatch/checked-input.ts';
 import { callerOf, describeRequest } from '../dispatch/handler-request.ts';
 import { effectOf } from '../dispatch/request-effect.ts';
 import { sendAnswer } from '../dispatch/send-answer.ts';
+import { accessOf } from '../dispatch/stream-access.ts';
 import type { OperationRequest } from '../operation.ts';
 import { networkOf } from '../rate-limits/client-ip.policy.ts';
 import { auditOf } from './audit.ts';
@@ -55,7 +56,7 @@ export function dispatch(
 
     const effect = effectOf(deps.db, operation, { audit: auditEntryOf(context, input), repetition });
     // The permit for the stream is taken before any work. So the service never accepts a question if it cannot stream the answer.
-    const permit = isStream ? streams.open.take(callerOf(context), input.params['clubId'] ?? '') : undefined;
+    const permit = isStream ? streams.open.take(callerOf(context), accessOf(context, operation, settings)) : undefined;
     const headers: Record<string, string> = {};
     const answerWith = (name: string, value: string) => {
       headers[name] = value;

@@ -1,7 +1,10 @@
-/** Answers with events (AGT-13): blocks of an `event` line and a `data` line, and comments during silence (DEC-22). */
+/**
+ * Answers with events (AGT-13, LSN-1): blocks of an `id`, an `event` and a `data` line, and comments during silence (DEC-22). Ends the
+ * stream of a reader that does not read (LSN-7).
+ */
 import { once, setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { EventStream, StreamEvent } from '../../contract/contract.ts';
+import type { EventStream, StreamEvent, StreamPosition } from '../../contract/contract.ts';
 import { eventStreams } from '../metrics.ts';
 import type { OpenStreams, StreamPermit } from '../open-streams.ts';
 import type { Context } from './context.ts';
@@ -12,6 +15,8 @@ export interface StreamSettings {
   heartbeatMs: number;
   /** This signal aborts when the process stops. Then all streams end, and the clients connect again to get the remaining events. */
   stopping: AbortSignal;
+  /** A reader that reads nothing for this time is disconnected, because others may need its permit. In milliseconds. */
+  drainWithinMs: number;
   /** The open streams; each needs a permit. */
   open: OpenStreams;
   /** Is called when a stream breaks because of an internal error. */
@@ -50,7 +55,7 @@ async function sendEvents(
   response: ServerResponse,
   stream: EventStream,
   permit: StreamPermit,
-  { heartbeatMs, stopping, onFailure }: StreamSettings,
+  { heartbeatMs, drainWithinMs, stopping, onFailure }: StreamSettings,
 ): Promise<void> {
   const closing = new AbortController();
   const close = () => closing.abort();
@@ -67,7 +72,7 @@ async function sendEvents(
       heartbeat.refresh();
       // The next event is read only after the current event is written. So for a slow reader only one event is buffered, and no queue
       // grows.
-      if (!response.write(blockOf(event))) await once(response, 'drain', { signal: closing.signal });
+      if (!response.write(blockOf(event))) await untilDrained(response, drainWithinMs, closing);
     }
     response.end();
   } catch (error) {
@@ -81,9 +86,20 @@ async function sendEvents(
   }
 }
 
+/** Aborts `closing` if the reader reads nothing for too long. */
+async function untilDrained(response: ServerResponse, drainWithinMs: number, closing: AbortController): Promise<void> {
+  const tooLate = setTimeout(() => closing.abort(), drainWithinMs);
+  try {
+    await once(response, 'drain', { signal: closing.signal });
+  } finally {
+    clearTimeout(tooLate);
+  }
+}
+
 const comment = ': still here\n\n';
 
 /** The JSON has no line breaks, so the data of an event is one line. */
-function blockOf({ event, data }: StreamEvent): string {
-  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+function blockOf(block: StreamEvent | StreamPosition): string {
+  const id = block.id === undefined ? '' : `id: ${block.id}\n`;
+  return 'event' in block ? `${id}event: ${block.event}\ndata: ${JSON.stringify(block.data)}\n\n` : `${id}\n`;
 }

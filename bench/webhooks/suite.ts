@@ -9,6 +9,7 @@ import { measureFairness } from './fairness.ts';
 import { benchHistory } from './history.ts';
 import { measureHung } from './hung.ts';
 import { measureLatency } from './latency.ts';
+import { measureListening } from './listen.ts';
 import { measureParked } from './parked.ts';
 import { untilIdle } from './process-cost.ts';
 import { deliver, onWebhookScene, type Scene } from './scene.ts';
@@ -17,6 +18,7 @@ import { measureThroughput } from './throughput.ts';
 const measurements: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
   throughput: measureThroughput,
   latency: measureLatency,
+  listen: measureListening,
   hung: measureHung,
   fairness: measureFairness,
   parked: measureParked,

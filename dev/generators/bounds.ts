@@ -30,6 +30,7 @@ import { mediaRules, mostBytes, resumableRules } from '../../domain/media/media.
 import { transcriptionRules } from '../../domain/media/transcriptions/transcription.policy.ts';
 import { maxMentorships } from '../../domain/mentorships/mentorships.ts';
 import { apiKeyRules } from '../../domain/identity/api-keys/keys.policy.ts';
+import { listenerRules } from '../../domain/webhooks/listeners/listeners.policy.ts';
 import { endpointRules } from '../../domain/webhooks/endpoints/endpoints.policy.ts';
 import { jsonBounds, noticeBounds } from '../../platform/core/json.ts';
 import { mailPictureRules } from '../../platform/infra/images/mail-picture.ts';
@@ -137,9 +138,9 @@ const places: Section = {
     ...placesOf('Simultaneous writes of resumable uploads', resumableUploads.bounds),
     ...placesOf('Uploads in one request', singleUploads.bounds),
     ...placesOf('Downloads of archives', downloadBounds),
-    settingOf('STREAMS_PER_STUDENT', 'Open streams of answers', 'person (student)', '`429 rate_limited`'),
-    { what: 'Open streams of answers', of: 'club', most: halfOfFree, beyond: '`429 rate_limited`' },
-    settingOf('STREAMS_PER_PROCESS', 'Open streams of answers', 'process', '`429 rate_limited`'),
+    settingOf('STREAMS_PER_STUDENT', 'Open streams of answers and events', 'person (student)', '`429 rate_limited`'),
+    { what: 'Open streams of answers and events', of: 'club', most: halfOfFree, beyond: '`429 rate_limited`' },
+    settingOf('STREAMS_PER_PROCESS', 'Open streams of answers and events', 'process', '`429 rate_limited`'),
     {
       what: 'Facts and wakes that a relay handles',
       of: 'club',
@@ -226,6 +227,7 @@ const rows: Section = {
     ),
     ofClub('Former slugs that still find the club', slugRules.former, 'slug_limit_reached'),
     ofClub('Webhook endpoints', endpointRules.endpointsPerClub, 'endpoint_limit_reached'),
+    ofClub('Listeners to events', listenerRules.perClub, 'listener_limit_reached'),
     ofClub('Active API keys', apiKeyRules.perClub, 'key_limit_reached'),
     ofClub('Campaigns', campaignsPerClub, 'campaign_limit_reached'),
     ofClub('Automations that are not archived', automationsOfAClub, 'automation_limit_reached'),

@@ -20,6 +20,7 @@ export const errorStatus = {
   last_owner: 409,
   organization_limit_reached: 409,
   endpoint_limit_reached: 409,
+  listener_limit_reached: 409,
   key_limit_reached: 409,
   key_not_active: 409,
   endpoint_not_enabled: 409,

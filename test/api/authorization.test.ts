@@ -249,6 +249,7 @@ const table: Record<OperationId, Row> = {
   resendWebhookDelivery: { sessions: admin, roles: administration, answer: 'not_found' },
   recoverWebhookDeliveries: { sessions: admin, roles: administration, answer: 'not_found' },
   listEvents: { sessions: admin, roles: administration, answer: 200 },
+  streamWebhookEvents: { sessions: admin, roles: administration, answer: 'invalid_cursor' },
   replayEvent: { sessions: admin, roles: administration, answer: 'not_found' },
 
   listCourses: { sessions: admin, roles, answer: 200 },

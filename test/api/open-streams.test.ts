@@ -18,7 +18,7 @@ describe('permits of event streams', () => {
   const somebody = (): Caller => ({ kind: 'admin', token: 't', administratorId: `person ${people++}`, role: 'owner' });
   const taking = (clubId: string, caller: Caller = somebody()): StreamPermit | string => {
     try {
-      return open.take(caller, clubId);
+      return open.take(caller, { clubId, roles: undefined, scope: undefined, ip: null });
     } catch (error) {
       const { code, message } = error as DomainError;
       return `${code}: ${message}`;

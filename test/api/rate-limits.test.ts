@@ -421,8 +421,9 @@ describe('the rate limits of the contract’s operations', () => {
     for (const { operationId, method, path, errorCodes } of contractOperations()) {
       const rule = ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) });
       expect(rule !== undefined, operationId).to.equal(method !== 'get');
-      // Two reads are also limited: open event streams (DEC-58), and the only large page that needs no session (LIM-29).
-      const isBounded = rule !== undefined || ['reattachAnswer', 'showCampaignPreview'].includes(operationId);
+      // Three reads are also limited: open event streams (DEC-58), and the only large page that needs no session (LIM-29).
+      const bounded = ['reattachAnswer', 'streamWebhookEvents', 'showCampaignPreview'];
+      const isBounded = rule !== undefined || bounded.includes(operationId);
       expect(errorCodes.includes('rate_limited'), operationId).to.equal(isBounded);
       expect(errorCodes.includes('rate_limit_unavailable'), operationId).to.equal(rule?.whenDown === 'refuse');
     }

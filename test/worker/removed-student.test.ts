@@ -46,6 +46,7 @@ const explained: Readonly<Record<string, string>> = {
   overage_turns: 'has the time at which a club’s month begins',
   invitations: 'has data of administrators',
   audit_entries: 'has ids and names of fields, and no values',
+  webhook_listeners: 'has ids of keys and administrators',
   api_keys: 'has names and scopes of a club’s keys',
   club_mail_days: 'has counts of a club’s mails',
   club_bulk_days: 'has counts of a club’s mails',

@@ -80,17 +80,3 @@ export async function removeEndedSessions(
     more: counts.some((count) => count >= sessionsPerBatch),
   };
 }
-
-/**
- * @returns for each session, whether it is valid. The results are in the order of the token hashes. A session is valid if it has not ended,
- * and its student was not removed
- */
-export async function findLivingSessions(db: Queries, tokenHashes: readonly Buffer[], now: Date): Promise<boolean[]> {
-  const rows = await db.rows<{ lives: boolean }>(sql`
-    SELECT EXISTS (SELECT FROM student_sessions session JOIN students student ON student.id = session.student_id
-                    WHERE session.token_hash = given.hash AND session.expires_at > ${now} AND student.removed_at IS NULL)
-        OR EXISTS (SELECT FROM administrator_sessions session
-                    WHERE session.token_hash = given.hash AND session.expires_at > ${now}) AS lives
-      FROM unnest(${tokenHashes}::bytea[]) WITH ORDINALITY AS given (hash, position) ORDER BY position`);
-  return rows.map(({ lives }) => lives);
-}

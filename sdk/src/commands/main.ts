@@ -38,6 +38,42 @@ Exit code: 0 after the assistant ended, 1 if the service refuses the key, 2 if t
 was started wrongly.`,
     load: async () => (await import('./mcp/mcp.ts')).mcp,
   },
+  {
+    name: 'listen',
+    summary: 'forwards the events of a club to a receiver on this machine',
+    usage: `\
+Usage: club-learning listen --club ID --forward-to URL [--events TYPES] [--expect N --timeout TIME] [--json]
+Receives each new event over an open connection, signs it, and posts it to the receiver, one after the other.
+
+${serviceUsage}
+The key needs the scope events:read.
+
+  --forward-to URL  address of the receiver, such as http://localhost:3000/hooks
+  --events TYPES    only these events, separated by commas
+  --expect N        ends when the receiver has accepted N events
+  --timeout TIME    with --expect: the time in which they must arrive, such as 60s
+  --json            prints a line of JSON for each event
+  --print-secret    prints the secret that verifies the events, and ends
+
+The secret is derived from the API key, so it stays the same.
+Exit code: 0 if the expected events were accepted, or without --expect; 1 if they were not, or if the service
+refuses the connection; 2 if the program was started wrongly.`,
+    load: async () => (await import('./listen/listen.ts')).listen,
+  },
+  {
+    name: 'trigger',
+    summary: 'sends the example of an event to a receiver on this machine',
+    usage: `\
+Usage: club-learning trigger TYPE --forward-to URL [--json]
+Posts the contract's example of an event, signed like the events of listen. It does not call the service.
+
+  --forward-to URL  address of the receiver
+  --json            prints a line of JSON
+
+The secret is derived from the variable CLUB_LEARNING_API_KEY: club-learning listen --print-secret
+Exit code: 0 if the receiver accepted the event, 1 if it did not, 2 if the program was started wrongly.`,
+    load: async () => (await import('./trigger/trigger.ts')).trigger,
+  },
 ];
 
 /**

@@ -160,6 +160,7 @@ export type StudentSignUp = {
  * | `last_owner` | 409 | The club would be left without an owner. |
  * | `organization_limit_reached` | 409 | The administrator owns as many clubs as one may. |
  * | `endpoint_limit_reached` | 409 | The club has as many webhook endpoints as a club may have. |
+ * | `listener_limit_reached` | 409 | The club has as many listeners to its events as a club may have. |
  * | `key_limit_reached` | 409 | The club has as many active API keys as a club may have. |
  * | `key_not_active` | 409 | The API key is expired or revoked. |
  * | `endpoint_not_enabled` | 409 | The webhook endpoint is paused or disabled. |
@@ -282,6 +283,7 @@ export const ErrorCode = {
     last_owner: "last_owner",
     organization_limit_reached: "organization_limit_reached",
     endpoint_limit_reached: "endpoint_limit_reached",
+    listener_limit_reached: "listener_limit_reached",
     key_limit_reached: "key_limit_reached",
     key_not_active: "key_not_active",
     endpoint_not_enabled: "endpoint_not_enabled",
@@ -3467,6 +3469,68 @@ export type ReplayRequest = {
      */
     endpoint_id: string;
 };
+
+/**
+ * The stream has begun. Every event that is recorded from now on is sent.
+ */
+export type WebhookStreamStarted = {
+    /**
+     * Always `started`.
+     */
+    event: "started";
+    /**
+     * How the stream began.
+     */
+    data: {
+        /**
+         * The time from which the log has every event of the club.
+         * @format date-time
+         */
+        logged_since: string;
+    };
+};
+
+/**
+ * Events that the stream does not send, because they are older than an hour.
+ */
+export type WebhookStreamGap = {
+    /**
+     * Always `gap`.
+     */
+    event: "gap";
+    /**
+     * The missing events.
+     */
+    data: {
+        /**
+         * The time of the position in `Last-Event-ID`.
+         * @format date-time
+         */
+        from: string;
+        /**
+         * The time from which the stream sends every event.
+         * @format date-time
+         */
+        until: string;
+        /**
+         * A `cursor` for *List events* with the same `type`. It lists the events after `Last-Event-ID`, and then those that the stream sends, too. After 30 days it answers `410 cursor_expired`.
+         */
+        cursor: string;
+    };
+};
+
+/**
+ * An event, with the body that webhooks carry.
+ */
+export type WebhookStreamFact = {
+    event: WebhookEventType;
+    data: WebhookEnvelope;
+};
+
+/**
+ * One event of the stream, as its `event` and `data` lines read. `started` comes first and once. `gap` follows it if the listener has missed events. Every other event has its type as name, and as data the body that webhooks carry.
+ */
+export type WebhookStreamEvent = WebhookStreamStarted | WebhookStreamGap | WebhookStreamFact;
 
 /**
  * Year and month, as `2026-03`, from the year 1970 to 2999.

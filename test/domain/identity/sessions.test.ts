@@ -8,11 +8,11 @@ import { sha256 } from '../../../platform/infra/keys/vault.ts';
 import {
   administratorSessionMaxMs,
   endSessionsOf,
-  findLivingSessions,
   openSession,
   removeEndedSessions,
   sessionLifetimeMs,
 } from '../../../domain/identity/sessions/sessions.ts';
+import { findLivingCallers, type StreamCaller } from '../../../domain/identity/living-callers.ts';
 import { createSessionFinder } from '../../../domain/identity/sessions/session-finder.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../../toolkit/builders/clubs.ts';
@@ -25,6 +25,13 @@ import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 const minute = 60_000;
 const now = new Date('2026-03-01T12:00:00Z');
 const after = (ms: number) => new Date(now.getTime() + ms);
+const callerWith = (tokenHash: Buffer, clubId: string): StreamCaller => ({
+  tokenHash,
+  clubId,
+  roles: undefined,
+  scope: undefined,
+  ip: null,
+});
 
 describe('sign-in sessions (AUTH-1)', () => {
   it('last 30 days for a student and 12 hours for an administrator', () => {
@@ -162,13 +169,14 @@ describe('sign-in sessions (AUTH-1)', () => {
     await removeStudent(deps, clubId, student.id, now);
     const { token } = await db.transaction((tx) => openSession(tx, 'student', student.id, now));
     expect(await createSessionFinder(db).student(token, now)).to.equal(undefined);
-    expect(await findLivingSessions(db, [sha256(token)], now)).to.deep.equal([false]);
+    expect(await findLivingCallers(db, [callerWith(sha256(token), clubId)], now)).to.deep.equal([false]);
   });
 
   it('are returned in the order of the tokens', async () => {
     const { db } = await testDeps();
-    const student = await buildStudent((await buildClub()).id);
-    const { id: administratorId } = await buildAdministrator();
+    const { id: clubId, owner } = await buildClub();
+    const student = await buildStudent(clubId);
+    const administratorId = owner.id;
     const open = async (kind: 'student' | 'admin', id: string, at: Date) =>
       sha256((await db.transaction((tx) => openSession(tx, kind, id, at))).token);
     const justEnded = { student: after(-sessionLifetimeMs.student), admin: after(-sessionLifetimeMs.admin) };
@@ -179,9 +187,10 @@ describe('sign-in sessions (AUTH-1)', () => {
       await open('admin', administratorId, now),
       await open('admin', administratorId, justEnded.admin),
     ];
-    expect(await findLivingSessions(db, hashes, now)).to.deep.equal([false, true, false, true, false]);
-    expect(await findLivingSessions(db, hashes, after(-1))).to.deep.equal([false, true, true, true, true]);
-    expect(await findLivingSessions(db, [], now)).to.deep.equal([]);
+    const callers = hashes.map((hash) => callerWith(hash, clubId));
+    expect(await findLivingCallers(db, callers, now)).to.deep.equal([false, true, false, true, false]);
+    expect(await findLivingCallers(db, callers, after(-1))).to.deep.equal([false, true, true, true, true]);
+    expect(await findLivingCallers(db, [], now)).to.deep.equal([]);
   });
 
   it('are not mixed up by concurrent look-ups', async () => {

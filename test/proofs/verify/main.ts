@@ -1,5 +1,5 @@
 /**
- * `npm run prove -- verify build | chart | cluster | connections | image | keys | observe | sdk | upgrade` verifies the product.
+ * `npm run prove -- verify NAME` verifies the product, with a name from `proofs`.
  * Each proof has a separate directory and separate servers (its site), and ends with a line on stdout.
  */
 import { interruption } from '../../../dev/interruption.ts';
@@ -9,6 +9,7 @@ import { verifyChart } from './chart.ts';
 import { verifyCluster } from './cluster.ts';
 import { verifyImage } from './image.ts';
 import { verifyKeys } from './keys.ts';
+import { verifyListen } from './listen.ts';
 import { verifyObserve } from './observe.ts';
 import { verifyConnections } from './connections.ts';
 import { onSite, type Site } from './site.ts';
@@ -22,6 +23,7 @@ const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
   cluster: verifyCluster,
   image: verifyImage,
   keys: verifyKeys,
+  listen: verifyListen,
   observe: verifyObserve,
   connections: verifyConnections,
   sdk: verifySdk,

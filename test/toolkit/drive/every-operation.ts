@@ -62,8 +62,12 @@ export function bodyOf(operation: ContractOperation): JsonObject | undefined {
 /** The content of a valid request: JSON, or the example of the operation's file. */
 export function sentTo(operation: ContractOperation): Pick<Call, 'body' | 'raw' | 'headers'> {
   const { fileBody, path, method, operationId, parameters } = operation;
-  const matches = parameters.some(({ in: where, name }) => where === 'header' && name === 'If-Match');
-  if (!fileBody) return { body: bodyOf(operation), ...(matches && { headers: { 'if-match': '*' } }) };
+  const takes = (header: string) => parameters.some(({ in: where, name }) => where === 'header' && name === header);
+  const headers = {
+    ...(takes('If-Match') && { 'if-match': '*' }),
+    ...(takes('Last-Event-ID') && { 'last-event-id': 'unknown' }), // so that the stream is refused, and does not stay open
+  };
+  if (!fileBody) return { body: bodyOf(operation), ...(Object.keys(headers).length > 0 && { headers }) };
   const media = contractDocument.paths[path]?.[method]?.requestBody?.content[fileBody.type];
   const example = isObject(media) ? media['example'] : undefined;
   if (typeof example !== 'string') throw new Error(`The body of ${operationId} has no example.`);

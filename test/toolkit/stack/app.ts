@@ -17,6 +17,8 @@ import { mailDomainSettings } from '../../../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
 import { createKeyFinder } from '../../../domain/identity/api-keys/key-finder.ts';
 import { createSessionFinder } from '../../../domain/identity/sessions/session-finder.ts';
+import { createListeners } from '../../../domain/webhooks/listeners/listeners.ts';
+import { createLogWatch } from '../../../domain/webhooks/listeners/log-watch.ts';
 import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
 import { createObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { createLimiter } from '../../../api/rate-limits/limiter.ts';
@@ -68,6 +70,8 @@ export async function serveApp({
     databaseUrl: config.database.url.reveal(),
     onFailure() {},
   });
+  const listeners = createListeners({ db: usual.db, clock: clock.now, onFailure() {} });
+  const logWatch = createLogWatch({ db: usual.db, onFailure() {} });
   const open = createOpenStreams({ db: usual.db, clock: clock.now, bounds: config.api.streams, onFailure() {} });
   const app = createApp(
     deps({
@@ -83,6 +87,7 @@ export async function serveApp({
         waitSpeed: config.automations.waitSpeed,
         images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
         answers,
+        eventStreams: { listeners, logWatch, clock: clock.now, silenceMs: 15_000 },
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
         billing: billingOf(config.stripe, lines),
         mailNotices: mailNoticesOf(config.mail, egress),
@@ -95,7 +100,13 @@ export async function serveApp({
       log: lines,
       clock: clock.now,
       settings: config.api,
-      streams: { heartbeatMs: 15_000, stopping: new AbortController().signal, open, onFailure() {} },
+      streams: {
+        heartbeatMs: 15_000,
+        drainWithinMs: 60_000,
+        stopping: new AbortController().signal,
+        open,
+        onFailure() {},
+      },
       onSecondTransaction() {},
       accepting: () => true,
     }),

@@ -1,0 +1,51 @@
+/**
+ * Finds out whether the callers of open streams may still follow them: sessions, memberships and API keys can end while a stream is open
+ * (DEC-11, LSN-5).
+ */
+import type { Scope } from '../../contract/rules/scopes.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+
+/** A caller with the rights that its stream needs. */
+export interface StreamCaller {
+  /** SHA-256 of the token or of the API key. */
+  tokenHash: Buffer;
+  clubId: Id;
+  /** The roles of which an administrator needs one. Undefined if the operation is open to every member of the club. */
+  roles: readonly string[] | undefined;
+  /** The scope that an API key needs. Undefined if the operation is closed to keys. */
+  scope: Scope | undefined;
+  /** The address of the caller; null if it is unknown. */
+  ip: string | null;
+}
+
+/**
+ * @returns for each caller, whether its session or key is valid and still has the rights. The results are in the order of the callers. A
+ *   session is valid if it has not ended, and its student was not removed
+ */
+export async function findLivingCallers(db: Queries, callers: readonly StreamCaller[], now: Date): Promise<boolean[]> {
+  const columns = {
+    hashes: callers.map(({ tokenHash }) => tokenHash),
+    clubIds: callers.map(({ clubId }) => clubId),
+    roles: callers.map(({ roles }) => roles?.join(' ') ?? null),
+    scopes: callers.map(({ scope }) => scope ?? null),
+    ips: callers.map(({ ip }) => ip),
+  };
+  const rows = await db.rows<{ lives: boolean }>(sql`
+    SELECT EXISTS (SELECT FROM student_sessions session JOIN students student ON student.id = session.student_id
+                    WHERE session.token_hash = given.hash AND session.expires_at > ${now} AND student.removed_at IS NULL)
+        OR EXISTS (SELECT FROM administrator_sessions session
+                     JOIN memberships membership ON membership.administrator_id = session.administrator_id
+                    WHERE session.token_hash = given.hash AND session.expires_at > ${now} AND membership.club_id = given.club_id
+                      AND (given.roles IS NULL OR membership.role = ANY (string_to_array(given.roles, ' '))))
+        OR EXISTS (SELECT FROM api_keys key
+                    WHERE (key.secret_hash = given.hash
+                           OR key.previous_secret_hash = given.hash AND key.previous_secret_expires_at > ${now})
+                      AND key.revoked_at IS NULL AND key.expires_at > ${now} AND given.scope = ANY (key.scopes)
+                      AND (key.allowed_networks = '{}' OR given.ip <<= ANY (key.allowed_networks::inet[]))) AS lives
+      FROM unnest(${columns.hashes}::bytea[], ${columns.clubIds}::uuid[], ${columns.roles}::text[], ${columns.scopes}::text[], ${columns.ips}::inet[])
+           WITH ORDINALITY AS given (hash, club_id, roles, scope, ip, position)
+     ORDER BY position`);
+  return rows.map(({ lives }) => lives);
+}

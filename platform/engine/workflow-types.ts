@@ -347,23 +347,20 @@ export function runOf<T extends WorkflowType>(workflowType: T, subject: Subject<
   };
 }
 
-/** @returns the priority of a run */
 export function priorityOf({ workflowType, priority }: Pick<Run, 'workflowType' | 'priority'>): Priority {
   return priority ?? workflowTypes[workflowType].priority;
 }
 
-/** @returns the task queue of a run that starts now */
 export function taskQueueOf(run: Pick<Run, 'workflowType' | 'priority'>): TaskQueue {
   const { taskQueue, bulkTaskQueue } = workflowTypes[run.workflowType];
   return priorityOf(run) === bulk ? bulkTaskQueue : taskQueue;
 }
 
-/** @returns `webhook-delivery/<id of the delivery>`, `space-digest/<id of the club>/<date>`, and similar for each type */
+/** Such as `webhook-delivery/<id of the delivery>` or `space-digest/<id of the club>/<date>`. */
 export function workflowIdOf(type: WorkflowType, subjectId: string): string {
   return `${workflowTypes[type].id}/${subjectId}`;
 }
 
-/** @returns the summary of a run in the Temporal UI */
 export function summaryOf({ workflowType, attributes }: Pick<Run, 'workflowType' | 'attributes'>): string {
   return workflowTypes[workflowType].summary.replace(/\{(\w+)\}/g, (_, name: SearchAttribute) =>
     String(attributes[name]),

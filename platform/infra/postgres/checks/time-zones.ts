@@ -1,6 +1,6 @@
 /**
- * Finds differences between the time zones of Node and of Postgres. Node decides (DEC-154), so a difference changes no result. The
- * difference tells operators that one of the two has old rules.
+ * Compares the time zones of Node and Postgres. Node decides (DEC-154), so a difference only tells operators that one of them has old
+ * rules.
  */
 import { withClient } from './role-limits.ts';
 import { localAt } from '../../../core/time/local-time.ts';
@@ -8,24 +8,21 @@ import { isKnownHere } from '../../../core/time/time-zones.ts';
 import type { DatabaseSettings } from '../../../../entities/data-source.ts';
 
 const dayMs = 86_400_000;
-/**
- * The number of days for which zones are compared. The period includes the end of the longest wait of an automation, and the end of the
- * next year.
- */
+/** Beyond the longest wait of an automation and the end of the next year. */
 const comparedDays = 730;
-/** The maximum number of zones to compare, more than the IANA database has. */
+/** More than the IANA database has. */
 const mostZones = 1_000;
-/** The maximum number of zones that a message names. The message only counts the other zones. */
+/** A message only counts the other zones. */
 const namedZones = 20;
 
-/** An instant of the comparison, with the zone's UTC offset by Node, in seconds. */
+/** The offset is Node's UTC offset of the zone, in seconds. */
 interface Sample {
   zone: string;
   at: Date;
   offset: number;
 }
 
-/** A zone whose offsets differ, and the first compared instant with a difference. The offsets are in seconds. */
+/** The first compared instant with a difference. Offsets are in seconds. */
 export interface Difference {
   zone: string;
   at: Date;
@@ -34,7 +31,7 @@ export interface Difference {
 }
 
 export interface ZoneReport {
-  /** Zones of clubs and mentorships that Node does not know. Their clocks show UTC. */
+  /** Their clocks show UTC. */
   unknownHere: readonly string[];
   /** Zones in use that Postgres does not know. */
   unknownThere: readonly string[];

@@ -33,12 +33,12 @@ export interface Difference {
 export interface ZoneReport {
   /** Their clocks show UTC. */
   unknownHere: readonly string[];
-  /** Zones in use that Postgres does not know. */
+  /** Zones in use. */
   unknownThere: readonly string[];
   differing: readonly Difference[];
 }
 
-/** @returns the differences of the zones in use, from `now` on */
+/** @returns from `now` on */
 export async function compareZones(database: DatabaseSettings, now: Date): Promise<ZoneReport> {
   return withClient(
     database.url.reveal(),
@@ -72,8 +72,8 @@ export async function compareZones(database: DatabaseSettings, now: Date): Promi
 }
 
 /**
- * Returns an instant of each day, and the instants before and after each clock change that Node knows. If Postgres makes a clock change on
- * another day or at another hour, its offset differs at some of these instants.
+ * One instant of each day, and the instants before and after each clock change. If Postgres changes clocks on another day or hour, an
+ * offset differs there.
  */
 function samplesOf(zone: string, now: Date): Sample[] {
   const end = now.getTime() + comparedDays * dayMs;
@@ -94,7 +94,7 @@ function samplesOf(zone: string, now: Date): Sample[] {
   return samples;
 }
 
-/** @returns a sentence for each mistake that an operator must correct */
+/** @returns mistakes that an operator must correct */
 export function mistakesIn({ unknownHere }: ZoneReport): string[] {
   if (unknownHere.length === 0) return [];
   return [
@@ -102,7 +102,7 @@ export function mistakesIn({ unknownHere }: ZoneReport): string[] {
   ];
 }
 
-/** @returns a sentence for each difference that changes no result, but that an operator should know */
+/** @returns differences that change no result, but that an operator should know */
 export function remarksOn({ unknownThere, differing }: ZoneReport): string[] {
   const remarks = differing
     .slice(0, namedZones)
@@ -124,7 +124,7 @@ const listed = (zones: readonly string[]): string =>
     ? zones.join(', ')
     : `${zones.slice(0, namedZones).join(', ')} and ${zones.length - namedZones} more`;
 
-/** @param offset the offset in seconds @returns a text such as `UTC+5:30` */
+/** @param offset in seconds @returns such as `UTC+5:30` */
 function offsetText(offset: number): string {
   const minutes = Math.round(Math.abs(offset) / 60);
   const rest = minutes % 60;

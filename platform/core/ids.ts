@@ -19,7 +19,7 @@ export function newId(): Id {
   return v7({ msecs: newestMs, seq: sequence });
 }
 
-/** @returns A random id with this time, in ms since 1970. */
+/** @returns a random id with this time, in ms since 1970. */
 export const idOfTime = (atMs: number): Id => v7({ msecs: atMs });
 
 export function idAfter(id: Id): Id {
@@ -31,11 +31,11 @@ export function idAfter(id: Id): Id {
 export const noClub: Id = '00000000-0000-0000-0000-000000000000';
 export const highestId: Id = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** @returns The smallest id of this time, in ms since 1970. Queries use it as a bound; no record has it. */
+/** @returns the smallest id of this time, in ms since 1970. Queries use it as a bound; no record has it. */
 export function leastIdOf(atMs: number): Id {
   const time = Math.max(0, atMs).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
 }
 
-/** @returns In ms since 1970. */
+/** @returns the time in ms since 1970 */
 export const timeOfId = (id: Id): number => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);

@@ -24,7 +24,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Reads JSON in UTF-8. If two properties have the same name, the last one counts.
- * @returns numbers beyond the range of a double are infinite
+ * @returns the value; numbers beyond the range of a double are infinite
  * @throws UnreadableJson
  */
 export function readJson(source: Uint8Array | string, bounds = jsonBounds): unknown {

@@ -24,7 +24,7 @@ export interface RemoteSpan {
   isSampled: boolean;
 }
 
-/** @returns W3C Trace Context, version 00. undefined for any other text */
+/** Reads W3C Trace Context, version 00. @returns undefined for any other text */
 export function spanOf(traceparent: unknown): RemoteSpan | undefined {
   const [, traceId, spanId, flags] = form.exec(typeof traceparent === 'string' ? traceparent : '') ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;

@@ -35,7 +35,7 @@ export function columnOf(source: DataSource, type: WorkflowType, property: strin
 /** Counting millions of rows would take longer than the interval of the scrapes. */
 export const maxCounted = 10_000;
 
-/** @returns `value` is the number of due rows of each workflow type, without rows in the pause after a fault; at most 10,000 */
+/** @returns a query: `value` is the number of due rows of each workflow type, without rows in the pause after a fault; at most 10,000 */
 export function countOfDueRows(source: DataSource): Sql {
   return ofDueRows(source, (due) => ({
     each: sql`(SELECT count(*) FROM (SELECT ${due} LIMIT ${maxCounted}) due)::int`,
@@ -43,7 +43,7 @@ export function countOfDueRows(source: DataSource): Sql {
   }));
 }
 
-/** @returns `value` is the age in seconds of the oldest row of {@link countOfDueRows}; 0 if no row is due */
+/** @returns a query: `value` is the age in seconds of the oldest row of {@link countOfDueRows}; 0 if no row is due */
 export function ageOfDueRows(source: DataSource): Sql {
   return ofDueRows(source, (due, at) => ({
     each: sql`(SELECT ${at} ${due} ORDER BY ${at} LIMIT 1)`,

@@ -73,7 +73,7 @@ const countedAfter = '2 min';
 
 /**
  * @param aggregate an SQL aggregate over `failing_steps`
- * @returns one row for each workflow type, without repaired steps
+ * @returns a query with one row for each workflow type, without repaired steps
  */
 export function failingSteps(aggregate: Sql): Sql {
   return union(

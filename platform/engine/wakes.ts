@@ -35,7 +35,7 @@ export interface RunToWake extends Run {
   traceparent?: string | undefined;
 }
 
-/** @returns JSON, sorted so that concurrent transactions lock the wakes in the same order */
+/** @returns the wakes as JSON, sorted so that concurrent transactions lock the wakes in the same order */
 export function wakesOfRuns(runs: readonly RunToWake[]): string {
   const sorted = runs
     .map((run) => ({ ...run, workflowId: workflowIdOf(run.workflowType, run.subjectId) }))

@@ -38,7 +38,7 @@ export interface Charge extends Bought {
 
 export interface PaymentProcessor {
   /**
-   * @returns of the subscription, or else of the customer; undefined if there is none
+   * @returns the payment method of the subscription, or else of the customer; undefined if there is none
    * @throws Stripe.errors.StripeError
    */
   paymentMethodOf: (customerId: string, subscriptionId: string | null) => Promise<string | undefined>;

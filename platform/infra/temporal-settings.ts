@@ -26,7 +26,7 @@ export interface TemporalTls {
 
 /**
  * Mistakes that `@temporalio/envconfig` accepts: an incomplete client certificate, a host that is not verified, an API key without TLS.
- * @returns name the variables
+ * @returns sentences that name the variables
  */
 export function temporalMistakes({ apiKey, tls }: Pick<TemporalSettings, 'apiKey' | 'tls'>): string[] {
   const cert = tls.clientCertFile ?? tls.clientCert;

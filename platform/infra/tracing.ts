@@ -53,10 +53,10 @@ export function useTracer(used: Tracer | undefined): void {
 
 export const isTracing = (): boolean => tracer !== undefined;
 
-/** @returns for facts, wakes and starts of workflows; undefined while tracing is off, or if no span is active */
+/** @returns the traceparent for facts, wakes and starts of workflows; undefined while tracing is off, or if no span is active */
 export const traceparent = (): string | undefined => tracer?.current();
 
-/** @returns for the log, if the trace is sampled */
+/** @returns the id for the log, if the trace is sampled */
 export const traceId = (): string | undefined => tracer?.traceId();
 
 export function inSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {

@@ -114,7 +114,7 @@ export function optional<T>(of: Variable<T>): Variable<T | undefined> {
   return { ...of, isRequired: false, parse: (input) => (input === undefined ? { value: undefined } : of.parse(input)) };
 }
 
-/** @returns its value is never printed, and may be in a file */
+/** @returns a variable whose value is never printed, and may be in a file */
 export function secret<T>(of: Variable<T>): Variable<Secret<T>> {
   const parse = (input: string | undefined): Parsed<Secret<T>> => {
     const { value, ...mistake } = of.parse(input);

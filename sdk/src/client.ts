@@ -40,8 +40,8 @@ const keyHeader = 'idempotency-key';
 const silenceMs = 45_000;
 
 /**
- * @returns its methods resolve to the parsed body
- * @throws ApiError ApiError (from the methods) if the service refuses a call; TimeoutError if no try is answered in time; the reason of the
+ * @returns a client; its methods resolve to the parsed body
+ * @throws ApiError (from the methods) if the service refuses a call; TimeoutError if no try is answered in time; the reason of the
  * signal if the caller aborts
  */
 export function createClient(options: ClientOptions): ClubLearningClient {

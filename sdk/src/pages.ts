@@ -15,7 +15,7 @@ type ItemOf<Answer> = Answer extends { readonly data: readonly (infer Item)[] } 
 /**
  * @param list such as `client.listStudents`
  * @param args begins at `cursor` or `page` in `query`, if given
- * @returns one page after the other; no further request is sent after the loop ends
+ * @returns the pages; if you leave the loop, no further request is sent
  */
 export async function* pagesOf<Args extends ListArgs, Answer extends Page<unknown>>(
   list: ListCall<Args, Answer>,

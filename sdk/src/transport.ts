@@ -5,7 +5,7 @@ type Fetch = typeof globalThis.fetch;
 /**
  * @param send the global `fetch` if absent
  * @param silenceMs a stream without a byte for this time fails; the service sends one every 15 s
- * @returns like `send`, but a JSON answer is complete or fails
+ * @returns a function like `send`, but a JSON answer is complete or fails
  */
 export function transportOf(send: Fetch | undefined, silenceMs: number): Fetch {
   return async (...request) => {
@@ -19,7 +19,7 @@ export function transportOf(send: Fetch | undefined, silenceMs: number): Fetch {
   };
 }
 
-/** @returns fails if no byte arrives in time */
+/** @returns a stream that fails if no byte arrives in time */
 function watched(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   silenceMs: number,

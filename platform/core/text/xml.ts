@@ -166,7 +166,7 @@ export function* childrenOf(element: XmlElement | undefined, name?: string): Gen
     if (typeof child !== 'string' && (name === undefined || child.name === name)) yield child;
 }
 
-/** @returns each name selects the first child with this name */
+/** @param path each name selects the first child with this name */
 export function childOf(element: XmlElement | undefined, ...path: string[]): XmlElement | undefined {
   let found = element;
   for (const name of path) found = childrenOf(found, name).next().value ?? undefined;

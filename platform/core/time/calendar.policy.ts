@@ -15,7 +15,7 @@ export interface CalendarEvent {
   stamp: Date;
 }
 
-/** @returns lines of at most 75 bytes */
+/** @returns an .ics file with lines of at most 75 bytes */
 export function icalendarOf(event: CalendarEvent, organizer: string, attendee: string): string {
   const domain = organizer.split('@')[1] ?? 'localhost';
   const lines = [

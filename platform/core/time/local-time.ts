@@ -55,7 +55,8 @@ const timeOf = (minute: number): Temporal.PlainTime =>
 /**
  * @param minute of the day
  * @param days the number of whole days to skip first
- * @returns not in the past; if clocks skip the time, the first instant after the gap; if they show it twice, the first of the two
+ * @returns the next instant with this local time. If clocks skip the time, it is the first instant after the gap. If they show it twice, it
+ * is the first of the two
  */
 export function nextMinuteOfDay(minute: number, days: number, zone: string, now: Date): Date {
   const today = localAt(zone, now).toPlainDate();
@@ -75,7 +76,7 @@ export interface LocalDate {
 
 /**
  * @param minute of the day
- * @returns correct even if a clock change skips or repeats the minute or midnight
+ * @returns the date; its times are correct even if a clock change skips or repeats them
  */
 export function localDateOf(minute: number, zone: string, now: Date): LocalDate {
   const today = localAt(zone, now).toPlainDate();
@@ -94,7 +95,7 @@ export interface LocalMonth {
   endsAt: Date;
 }
 
-/** @returns Each instant belongs to exactly one month, even if a clock change repeats the beginning of a month. */
+/** Each instant belongs to exactly one month, even if a clock change repeats the beginning of a month. */
 export function localMonthOf(zone: string, now: Date): LocalMonth {
   const first = localAt(zone, now).toPlainDate().with({ day: 1 });
   const month = monthFrom(first, zone);

@@ -16,7 +16,7 @@ const unreachableFamily: ReadonlySet<string> = new Set(['ENETUNREACH', 'EADDRNOT
  * @param addresses checked addresses, at least one
  * @param signal ends all tries
  * @returns the first socket that connects; the others are destroyed
- * @throws the the signal's reason, or the most informative error of the addresses
+ * @throws the signal's reason, or the most informative error of the addresses
  */
 export async function connectToFirst(
   addresses: readonly string[],

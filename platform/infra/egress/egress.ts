@@ -176,7 +176,7 @@ function readTarget(text: string): Target {
   return { host, port: Number(url.port || 443), url: shownUrl };
 }
 
-/** @returns An address is its own result. `localhost` and the names under it get the loopback address, without a query (RFC 6761). */
+/** If the host is an address, the result is this address. `localhost` and the names under it get the loopback address (RFC 6761). */
 async function lookUp(host: string, resolve: Resolve, signal: AbortSignal): Promise<readonly string[]> {
   if (net.isIP(host) !== 0) return [host];
   if (host === 'localhost' || host.endsWith('.localhost')) return ['127.0.0.1'];

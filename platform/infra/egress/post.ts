@@ -34,7 +34,7 @@ type Untimed = Omit<PostAnswer, 'durationMs'>;
  *
  * The status decides the outcome, even if reading the body fails: a receiver that answers 2xx has accepted the request, and a retry would
  * only be a duplicate. If the receiver sends more than `excerptBytes`, the connection is closed.
- * @throws the the reason of `request.signal`, if it ended the request before the response's head arrived
+ * @throws the reason of `request.signal`, if it ended the request before the response's head arrived
  * @throws Error only for a fault of this service: a malformed secret or header, no free socket, or a closed dispatcher
  */
 export async function post(

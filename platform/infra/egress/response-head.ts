@@ -125,7 +125,7 @@ function endOfHead(bytes: Buffer): number | undefined {
 
 /**
  * Puts a `ResponseHead` between a socket and undici, which reads a socket only by `read()`.
- * @returns call its `begin` before each further request on the socket
+ * @returns the reader; call its `begin` before each further request on the socket
  */
 export function mendResponses(socket: Socket, rules: ResponseHeadRules): ResponseHead {
   const head = new ResponseHead(rules);

@@ -65,7 +65,7 @@ function mainItem(bytes, inMeta) {
   return bytes.readUInt8(from) === 0 ? bytes.readUInt16BE(from + fullBytes) : bytes.readUInt32BE(from + fullBytes);
 }
 
-/** @returns from 1 */
+/** @returns the indices, from 1 */
 function propertiesOf(bytes, item, { from }) {
   const [version, flags] = [bytes.readUInt8(from), bytes.readUInt8(from + 3)];
   const [idBytes, indexBytes] = [version === 0 ? 2 : 4, flags & 1 ? 2 : 1];

@@ -51,7 +51,7 @@ const [peak, white] = [pqOfNits(peakNits), pqOfNits(whiteNits)];
 
 /**
  * BT.2390: the peak becomes white, and dark values do not change.
- * @returns in cd/m², at most `whiteNits`
+ * @returns the brightness in cd/m², at most `whiteNits`
  */
 function compressed(nits) {
   const [signal, most] = [Math.min(1, pqOfNits(nits) / peak), white / peak];
@@ -91,7 +91,7 @@ const clipped = (light) => Math.min(1, Math.max(0, light));
 
 /**
  * @param codes.primaries code of H.273 @param codes.transfer code of H.273
- * @returns converts a colour to BT.709, each component from 0 to 1; undefined if no conversion is needed
+ * @returns a function that converts a colour to BT.709, each component from 0 to 1; undefined if no conversion is needed
  */
 export function toStandardColors(codes) {
   const isHdr = codes.transfer === transfers.pq || codes.transfer === transfers.hlg;

@@ -42,7 +42,7 @@ const script = 'ulimit -t "$1" && ulimit -c 0 && shift && exec "$@"';
  * @param boxes at least one
  * @param signal ends the process
  * @returns undefined if the file cannot be read, or if the process exceeded its limit of CPU time or memory
- * @throws the the error of the input, the signal's reason, and Error for another reason, such as a busy machine
+ * @throws the error of the input, the signal's reason, and Error for another reason, such as a busy machine
  */
 export async function makePictures(
   bounds: PictureProcess,

@@ -12,7 +12,7 @@ const shrinking: PictureProcess = {
 /**
  * @param bytes an uploaded image
  * @param boxes at least one
- * @returns upright and without metadata; undefined if the image cannot be read
+ * @returns the pictures, upright and without metadata; undefined if the image cannot be read
  * @throws Error if the process failed for a reason other than the image
  */
 export function shrinkImage(bytes: Buffer, boxes: readonly Box[]): Promise<SmallPicture[] | undefined> {

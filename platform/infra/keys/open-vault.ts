@@ -17,7 +17,7 @@ export interface MasterKeys {
   formerMasterKeys: readonly Secret<Buffer>[];
 }
 
-/** @throws StartProblem {@link readVault}; the connections to Postgres are closed then */
+/** @throws StartProblem like {@link readVault}; the connections to Postgres are closed then */
 export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> {
   try {
     return await readVault(db, keys);
@@ -86,7 +86,7 @@ export interface KeyProblem {
 
 export const sentenceOf = ({ column, text }: KeyProblem): string => `${column}: ${text}`;
 
-/** @returns with a line for each problem */
+/** @returns an error with a line for each problem */
 export const otherKeysNeeded = (
   { masterKey, formerMasterKeys }: MasterKeys,
   problems: readonly KeyProblem[],
@@ -96,7 +96,7 @@ export const otherKeysNeeded = (
       `the database needs other keys, or more:\n${problems.map((problem) => `  - ${sentenceOf(problem)}`).join('\n')}`,
   );
 
-/** @returns in hexadecimal */
+/** @returns the key's id in hexadecimal */
 export const idOf = (masterKey: Secret<Buffer>): string => keyIdOf(masterKey).toString('hex');
 
 const lastingName = 'lasting key';
@@ -249,7 +249,7 @@ interface SealedRow {
   sealed: Buffer;
 }
 
-/** @returns each with the first value that begins so. Postgres finds each by one step in the index */
+/** @returns different beginnings, each with the first value that begins so. Postgres finds each by one step in the index */
 function beginnings(
   db: Queries,
   { table, id, column, header }: SealedColumn,

@@ -31,13 +31,13 @@ export interface Vault {
   seal(text: string, context: string): Buffer;
   /**
    * Tries each key if the value names none.
-   * @throws SealUnreadable SealUnreadable if the value was altered, belongs to another context, or its key is not given
+   * @throws SealUnreadable if the value was altered, belongs to another context, or its key is not given
    */
   open(sealed: Buffer, context: string): string;
   /**
    * @param keyId the current key if absent
    * @returns 32 bytes, always equal for one label and key
-   * @throws if no key with this id is given; see {@link has}
+   * @throws Error if no key with this id is given; see {@link has}
    */
   derive(label: string, keyId?: Buffer): Buffer;
   /** @returns the current one first */
@@ -82,7 +82,7 @@ export interface VaultOptions {
 const keyFor = (masterKey: Secret<Buffer>, use: string, bytes = 32) =>
   Buffer.from(hkdfSync('sha256', masterKey.reveal(), Buffer.alloc(0), use, bytes));
 
-/** @returns 4 bytes */
+/** @returns the id, 4 bytes */
 export const keyIdOf = (masterKey: Secret<Buffer>): Buffer => keyFor(masterKey, 'key id', keyIdBytes);
 
 /** @returns 32 bytes, for a database whose first master key was this key */

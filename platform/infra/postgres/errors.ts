@@ -7,7 +7,7 @@ export function sqlStateOf(error: unknown): string | undefined {
   return causeOf(error)?.code;
 }
 
-/** @returns invalid data (class 22), or a violated constraint (class 23) */
+/** @returns whether Postgres refused the data (class 22), or a constraint was violated (class 23) */
 export function isRefusal(error: unknown): boolean {
   return /^2[23]/.test(sqlStateOf(error) ?? '');
 }

@@ -11,7 +11,7 @@ export const scrapeMs = 5_000;
 /** @returns an empty list if earlier gauges have used up the time of the scrape */
 export type GaugeRead = <Row>(statement: Sql) => Promise<Row[]>;
 
-/** @returns reads one gauge at a time. The time limit is in the same message as the query, so it needs no extra round trip */
+/** Reads one gauge at a time. The time limit is in the same message as the query, so it needs no extra round trip */
 export function createGaugeRead(source: DataSource): GaugeRead {
   let before: Promise<unknown> = Promise.resolve();
   return <Row>(statement: Sql) => {

@@ -7,7 +7,7 @@ let observer: StatementObserver | undefined;
 
 /**
  * Only for tests (test/statements/recording.ts).
- * @returns restores the former observer
+ * @returns a function that restores the former observer
  */
 export function observeStatements(added: StatementObserver): () => void {
   const former = observer;

@@ -36,7 +36,7 @@ const lockWaitMs = 100;
 /** In one call. */
 const madeAtOnce = 64;
 
-/** @returns in the order of time, without the default partition */
+/** @returns the partitions in the order of time, without the default partition */
 export async function partitionsOf(db: Queries, { name }: PartitionedTable): Promise<Partition[]> {
   const rows = await db.rows<{ name: string; bound: string }>(
     sql`SELECT part.relname AS name, pg_get_expr(part.relpartbound, part.oid) AS bound
@@ -58,10 +58,10 @@ function timeOfBound(bound: string): number {
     : Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
 }
 
-/** @returns Gets the rows for which a partition is missing, and is normally empty. */
+/** The default partition gets the rows for which a partition is missing, and is normally empty. */
 const defaultPartitionOf = ({ name }: PartitionedTable): string => `${name}_default`;
 
-/** @returns counts the rows of the default partitions, up to `most` for each table */
+/** @returns a statement that counts the rows of the default partitions, up to `most` for each table */
 export function countingUnplaced(tables: readonly PartitionedTable[], most: number): Sql {
   const counts = tables.map(
     (table) => `(SELECT count(*) FROM (SELECT FROM ${defaultPartitionOf(table)} LIMIT ${most}) rows)`,

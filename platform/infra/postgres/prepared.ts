@@ -21,7 +21,7 @@ export type Placeholders<Values extends object> = { readonly [Name in keyof Valu
  * Example: ``prepared<{ id: Id }, { clubId: Id }>('select_ids', (value) => `SELECT id FROM students WHERE club_id = ${value.clubId}`)``.
  * @param name unique for each text
  * @param textWith called only once
- * @returns runs the statement. It throws the driver's errors, and an Error if a value is missing or not used in the text
+ * @returns a function that runs the statement. It throws the driver's errors, and an Error if a value is missing or not used in the text
  */
 export function prepared<Row, Values extends object = object>(
   name: string,
@@ -50,7 +50,7 @@ function composed<Values extends object>(textWith: (value: Placeholders<Values>)
   return { text: textWith(parameters), names };
 }
 
-/** @returns in the order of their parameters */
+/** @returns the values in the order of their parameters */
 function ordered(statement: string, names: readonly string[], values: object): unknown[] {
   const byName = new Map<string, unknown>(Object.entries(values));
   const missing = names.filter((name) => !byName.has(name));

@@ -1,5 +1,6 @@
 /**
- * Divides the connections of a process. One slow club must not block the others (ENG-17). A sent webhook must be recorded even while all other work waits (ENG-18).
+ * Divides the connections of a process. One slow club must not block the others (ENG-17). A sent webhook must be recorded even while all
+ * other work waits (ENG-18).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg, { type PoolClient, type PoolConfig } from 'pg';
@@ -86,7 +87,7 @@ type Connected = (
 
 type Connect = (callback: Connected) => void;
 
-/** @returns takes a permit of the holder's share, and releases it with the connection */
+/** Takes a permit of the holder's share for each connection, and releases both together. */
 function within(shares: Shares, holder: string, connect: Connect): Connect {
   return (callback) => {
     shares.enter(holder, (refusal) => {

@@ -11,7 +11,7 @@ export class Sql {
     this.#parts = parts;
   }
 
-  /** @param values receives the parameters @returns `$1`, `$2` … stand for the parameters */
+  /** @param values receives the parameters @returns the text with `$1`, `$2` … as parameters */
   render(values: unknown[]): string {
     return this.#strings.reduce((text, string, index) => {
       const part = this.#parts[index - 1];

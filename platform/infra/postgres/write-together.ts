@@ -6,8 +6,8 @@ export type Written<Result> = { result: Result } | { error: unknown };
 /**
  * If Postgres refuses the batch, it is split in halves until the faulty item is alone.
  * @param write returns the results in the order of its items
- * @returns in the order of the items
- * @throws the the error of a statement that fails for any other reason
+ * @returns the outcomes in the order of the items
+ * @throws the error of a statement that fails for any other reason
  */
 export async function writeTogether<Item, Result>(
   items: readonly Item[],

@@ -59,7 +59,7 @@ const drain = { ms: 1_000, stepMs: 20 } as const;
  * The exit code does not show whether the program exceeded a limit or had an error.
  * @param file an absolute path
  * @returns `failed` if the exit code is not 0, or the program exceeded a limit
- * @throws the the signal's reason; Error if no process can be started
+ * @throws the signal's reason; Error if no process can be started
  */
 export async function runBounded(
   file: string,
@@ -98,7 +98,7 @@ export async function runBounded(
   }
 }
 
-/** @returns after the output was read; null if a signal ended the program */
+/** @returns the exit code after the output was read; null if a signal ended the program */
 function endOf(running: ReturnType<typeof spawn>): Promise<number | null> {
   return new Promise((resolve, reject) => {
     running.once('error', reject);
@@ -125,7 +125,7 @@ async function endGroup(pid: number): Promise<void> {
   for (let waited = 0; waited < drain.ms && signalGroup(pid, 0); waited += drain.stepMs) await sleep(drain.stepMs);
 }
 
-/** @returns stops the watch */
+/** @returns a function that stops the watch */
 function watchSize({ path, bytes }: { path: string; bytes: number }, onExcess: () => void): () => void {
   let isCounting = false;
   const timer = setInterval(() => {

@@ -89,7 +89,7 @@ export function ocrProgramAt(command: readonly string[], workDirectory: string):
   };
 }
 
-/** @returns changes when the file, or the target of the link, changes */
+/** @returns a text that changes when the file, or the target of the link, changes */
 async function identityOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => undefined);
   return [file, found?.dev, found?.ino, found?.size, found?.mtimeMs].join(' ');

@@ -59,8 +59,8 @@ async function whyNotExecutable(file: string): Promise<string | undefined> {
  * Waits for the output, such as the text of `--version`. The program and its children end at the limit of time or output.
  * @param program a path, or a name on the PATH
  * @param options.env the environment of this process if absent
- * @returns standard output, then standard error
- * @throws if the program fails; the message can follow the program's name, and quotes the last words of the output
+ * @returns the standard output, then the standard error
+ * @throws Error if the program fails; the message can follow the program's name, and quotes the last words of the output
  */
 export function askProgram(
   program: string,
@@ -122,7 +122,7 @@ export function askProgram(
   });
 }
 
-/** @returns to be quoted in a message */
+/** The words are quoted in a message. */
 export function firstWords(output: string): string {
   const line = output.split('\n').find((one) => one.trim() !== '');
   return line === undefined ? 'nothing' : `"${printable(line).slice(0, mostWords)}"`;

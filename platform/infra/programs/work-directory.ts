@@ -6,7 +6,7 @@ import path from 'node:path';
 const prefix = 'club-learning-work-';
 const named = /^club-learning-work-(\d+)-\w+$/;
 
-/** @param root exists @throws the the error of `work` */
+/** @param root exists @throws the error of `work` */
 export async function inWorkDirectory<T>(root: string, work: (directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(path.join(root, `${prefix}${process.pid}-`));
   try {

@@ -52,7 +52,8 @@ export interface SmtpHandOver {
 }
 
 /**
- * In one process. A distant server takes a tenth of a second for each message. So ten connections send 100 e-mails a second, the maximum rate of a club. A killed worker leaves at most this many e-mails with an unknown outcome.
+ * In one process. A distant server takes a tenth of a second for each message. So ten connections send 100 e-mails a second, the maximum
+ * rate of a club. A killed worker leaves at most this many e-mails with an unknown outcome.
  */
 export const campaignConnections = 10;
 
@@ -185,7 +186,7 @@ const signedHeaders = [
   'Feedback-ID',
 ].join(':');
 
-/** @throws if the key cannot sign: a message of the domain must not be sent without a signature */
+/** @throws Error if the key cannot sign: a message of the domain must not be sent without a signature */
 async function signed(message: Buffer, { domain, selector, privateKey }: SigningKey): Promise<Buffer> {
   const keys = [{ domainName: domain, keySelector: selector, privateKey }];
   const whole = await buffer(new Dkim({ keys, headerFieldNames: signedHeaders }).sign(message));

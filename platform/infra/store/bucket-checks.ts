@@ -9,7 +9,7 @@ const type = 'text/plain';
 /**
  * Uploads a file to each bucket, and checks that a second upload is refused. For each origin, it sends the preflight request of a browser.
  * At the end it removes the files.
- * @returns each with its remedy
+ * @returns the mistakes, each with its remedy
  */
 export async function bucketMistakes(settings: ObjectStoreSettings, origins: readonly string[]): Promise<string[]> {
   const storage = createObjectStore(settings);

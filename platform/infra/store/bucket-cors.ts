@@ -20,7 +20,7 @@ const ruleFor = (origins: readonly string[]): CORSRule => ({
  * Lets pages of these origins upload files. If the rules do not allow it yet, our rule is replaced and comes first. Safe to repeat.
  * @param origins such as `https://dashboard.example.com`
  * @returns whether the rules have changed
- * @throws the the store's error, for example if the key lacks the permission
+ * @throws the store's error, for example if the key lacks the permission
  */
 export async function allowOrigins(client: S3Client, Bucket: string, origins: readonly string[]): Promise<boolean> {
   const rules = await rulesOf(client, Bucket);

@@ -94,7 +94,7 @@ export interface ObjectStore {
    * Streams a body of exactly this length into a file, only while no such file exists.
    * @param signal cancels the upload. Then nothing is stored, unless the last byte had already been sent
    * @returns `exists` if the file already exists
-   * @throws the the signal's reason; Error if the body ends early, or the store refuses it
+   * @throws the signal's reason; Error if the body ends early, or the store refuses it
    */
   putOnce(key: string, contentType: string, length: number, body: Readable, signal: AbortSignal): Promise<SentFile>;
   /**
@@ -102,7 +102,7 @@ export interface ObjectStore {
    * @param seconds by the store's clock. If absent, at least 15 minutes, and other callers may get this address (MED-6)
    */
   signGet(key: string, answer?: { disposition: string; contentType: string }, seconds?: number): Promise<string>;
-  /** @returns permanent and public @throws Error if the file is private */
+  /** @returns the permanent public address @throws Error if the file is private */
   publicAddress(key: string): string;
   /**
    * Copies inside the store, also into the other bucket. The target appears only when it is complete.
@@ -126,7 +126,7 @@ export interface ObjectStore {
   endUploads(key: string): Promise<void>;
   /**
    * Lets pages of these origins upload files to signed addresses of the private bucket.
-   * @returns whether the rules have changed @throws the the error of the store, for example if our key may not set the rules
+   * @returns whether the rules have changed @throws the error of the store, for example if our key may not set the rules
    */
   allowOrigins(origins: readonly string[]): Promise<boolean>;
   close(): void;
@@ -146,7 +146,7 @@ export interface ObjectStoreSettings {
 
 /**
  * @param withinMs for an answer; tests use another limit
- * @returns clients with one such configuration share its connections
+ * @returns a configuration; all clients with it share its connections
  */
 export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs): S3ClientConfig {
   return {
@@ -348,7 +348,7 @@ async function abortUploads(
     });
 }
 
-/** @throws the the error of the store, for example if another process removes this file at the same time */
+/** @throws the error of the store, for example if another process removes this file at the same time */
 async function removeOnce(client: S3Client, Bucket: string, Key: string): Promise<void> {
   await abortUploads(client, Bucket, Key);
   await client.send(new DeleteObjectCommand({ Bucket, Key }));

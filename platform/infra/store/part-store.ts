@@ -86,7 +86,7 @@ export async function completeUpload(
 
 /**
  * A client for the package lib-storage, which gives all its requests the timeout of an ordinary request.
- * @returns completes an upload with the timeout of `completeUpload`
+ * @returns a client that completes an upload with the timeout of `completeUpload`
  */
 export function withTimeToJoin(client: S3Client): S3Client {
   const send = (command: object, options?: object) => {
@@ -138,7 +138,7 @@ export class PartStore extends S3Store {
     return isIncomplete ? `${incompletePrefix(id)}${this.#whole}` : id;
   }
 
-  /** @returns the new offset @throws the the error of the stream, after the bytes before it were stored */
+  /** @returns the new offset @throws the error of the stream, after the bytes before it were stored */
   override async write(source: Readable, id: string, offset: number): Promise<number> {
     const metadata = await this.getMetadata(id);
     const { length } = this.#record;

@@ -7,8 +7,8 @@ import { createObjectStore, keyPrefix, type ObjectStoreSettings } from './object
 const answerMs = 20_000;
 
 /**
- * @returns each with its remedy
- * @throws the the error of the store if it refuses the file
+ * @returns the mistakes, each with its remedy
+ * @throws the error of the store if it refuses the file
  */
 export async function publicFilesMistakes(settings: ObjectStoreSettings): Promise<string[]> {
   const storage = createObjectStore(settings);

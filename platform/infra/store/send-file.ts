@@ -12,7 +12,7 @@ export type SentFile = 'stored' | 'exists';
 
 /**
  * The connection of the body's sender stays open, so that the caller can still answer.
- * @throws the the signal's reason; Error if the body breaks off, or the store refuses it
+ * @throws the signal's reason; Error if the body breaks off, or the store refuses it
  */
 export async function sendFile(to: SignedRequest, body: Readable, signal: AbortSignal): Promise<SentFile> {
   signal.throwIfAborted();

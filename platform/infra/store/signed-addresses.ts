@@ -25,7 +25,7 @@ export interface SignedRead {
 
 /**
  * @param endpoint the buckets are paths below this address
- * @returns signs the address of a file, even if the file does not exist; byte for byte like `getSignedUrl`
+ * @returns a function that signs the address of a file, even if the file does not exist; byte for byte like `getSignedUrl`
  */
 export function createAddressSigner(
   endpoint: string,

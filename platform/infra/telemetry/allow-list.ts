@@ -61,7 +61,7 @@ function nameOf({ name, instrumentationScope }: ReadableSpan, attributes: Record
   }
 }
 
-/** @returns without events, and without a status message */
+/** @returns the span without events, and without a status message */
 function allowedSpan(span: ReadableSpan): ReadableSpan {
   const attributes = allowedAttributes(span.attributes);
   return {

@@ -72,7 +72,7 @@ function pathOf(url = ''): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** @returns The span ends when the response closes, even if it is incomplete. */
+/** The span ends when the response closes, even if it is incomplete. */
 function begin(parent: Context, { method = 'GET' }: IncomingMessage, response: ServerResponse): Context {
   const attributes = { 'http.request.method': method };
   const span = trace.getTracer('club-learning').startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);

@@ -7,7 +7,7 @@ import type { LostSpans } from '../tracing.ts';
 const tellEveryMs = 60_000;
 
 export interface Losses {
-  /** @returns passes spans on, and counts the failures */
+  /** @returns an exporter that passes spans on, and counts the failures */
   counting(exporter: SpanExporter): SpanExporter;
   /** @param tell gets the losses since the last report, at most once a minute */
   report(tell: (countLoss: LostSpans) => void): void;

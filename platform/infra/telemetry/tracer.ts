@@ -25,7 +25,7 @@ export const unkeptRequest = ROOT_CONTEXT.setValue(unkept, true);
 
 const kinds = { producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER } as const;
 
-/** @returns does not depend on the receiver of the spans @param now Unix milliseconds */
+/** @param now Unix milliseconds */
 export function createTracer(
   now: () => number = Date.now,
 ): Omit<Tracer, 'nameRequest' | 'trust' | 'reportLosses' | 'stop'> {

@@ -32,7 +32,7 @@ export interface Threads {
   /**
    * The thread does nothing else meanwhile.
    * @returns the result, or the limit that the work exceeded
-   * @throws the the signal's reason; the error of `answer` or of the thread; Error if the machine was too busy
+   * @throws the signal's reason; the error of `answer` or of the thread; Error if the machine was too busy
    */
   run<Result extends object>(work: Work): Promise<Result | BoundReached>;
 }

@@ -16,7 +16,7 @@ export interface Answer {
 
 export interface Orderer {
   tell: (message: unknown) => void;
-  /** @returns Freed when the work ends. If the caller cannot answer, it ends the thread, and this promise never settles. */
+  /** @returns bytes that are freed when the work ends. If the caller cannot answer, it ends the thread, and this promise never settles. */
   ask: (question: unknown) => Promise<Uint8Array<ArrayBuffer>>;
 }
 

@@ -123,7 +123,7 @@ function missing(executable: string, unusable: readonly string[]): string {
   return `There is no ffmpeg ${place}${skippedPrograms}: ${consequence}; ${remedy}.`;
 }
 
-/** @returns changes when the file, or the file behind a link, changes */
+/** @returns a text that changes when the file, or the file behind a link, changes */
 async function identityOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => undefined);
   return [found?.dev, found?.ino, found?.size, found?.mtimeMs].join(' ');

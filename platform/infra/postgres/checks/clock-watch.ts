@@ -50,7 +50,7 @@ export async function clockOffsetMs(
 
 const isTolerated = (offsetMs: number): boolean => Math.abs(offsetMs) <= toleratedMs;
 
-/** @returns for operators */
+/** A sentence for operators. */
 function describeOffset(offsetMs: number): string {
   const seconds = Math.ceil(Math.abs(offsetMs) / 1_000);
   return `The clock of this process is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} Postgres's; at most 60 s are tolerated. Set both clocks, for example by NTP.`;

@@ -55,7 +55,7 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
  * @param process.name `api` or `worker`
  * @param process.build undefined in a checkout
  * @param onFailure gets the errors of later heartbeats
- * @returns stops the heartbeats, and records the end of the process
+ * @returns a function that stops the heartbeats, and records the end of the process
  * @throws StartProblem if the schema lacks something that this build reads
  */
 export async function beginRunning(

@@ -18,7 +18,7 @@ export interface RunningProcess extends Build {
  * @param name `api` or `worker`
  * @param build undefined in a checkout, which writes no heartbeat
  * @param onFailure gets the error of a heartbeat
- * @returns stops the heartbeats, and records the end of the process
+ * @returns a function that stops the heartbeats, and records the end of the process
  */
 export async function keepBeating(
   db: Queries,

@@ -38,7 +38,7 @@ export interface ZoneReport {
   differing: readonly Difference[];
 }
 
-/** @returns from `now` on */
+/** @returns the differences from `now` on */
 export async function compareZones(database: DatabaseSettings, now: Date): Promise<ZoneReport> {
   return withClient(
     database.url.reveal(),
@@ -94,7 +94,7 @@ function samplesOf(zone: string, now: Date): Sample[] {
   return samples;
 }
 
-/** @returns mistakes that an operator must correct */
+/** @returns the mistakes that an operator must correct */
 export function mistakesIn({ unknownHere }: ZoneReport): string[] {
   if (unknownHere.length === 0) return [];
   return [
@@ -102,7 +102,7 @@ export function mistakesIn({ unknownHere }: ZoneReport): string[] {
   ];
 }
 
-/** @returns differences that change no result, but that an operator should know */
+/** @returns the differences that change no result, but that an operator should know */
 export function remarksOn({ unknownThere, differing }: ZoneReport): string[] {
   const remarks = differing
     .slice(0, namedZones)

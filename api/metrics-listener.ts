@@ -1,6 +1,4 @@
-/**
- * The listener of `/metrics` in an API process. It has a port of its own, so that the proxy of the public port cannot expose the metrics.
- */
+/** The listener of `/metrics`. It has its own port, so that the proxy of the public port cannot expose the metrics. */
 import { createServer } from 'node:http';
 import { register } from 'prom-client';
 import { listen } from './listening.ts';
@@ -8,11 +6,11 @@ import { secureHeadersOf } from './secure-headers.policy.ts';
 
 export interface MetricsListener {
   port: number;
-  /** Stops the listener. Running requests for metrics are aborted, too, because the process ends. */
+  /** Aborts running requests, too, because the process ends. */
   stop(): Promise<void>;
 }
 
-/** @param config if the port is 0, the listener uses any free port @throws Error EADDRINUSE */
+/** @param config port 0: any free port @throws Error EADDRINUSE */
 export async function openMetricsListener({
   host,
   metricsPort,

@@ -1,21 +1,21 @@
-/** Opens the cursor of a list for the list, club, student and filters of the request, so that handlers pass the query on unchanged (CUR-1). */
+/** Opens the cursor of a list for the request's list, club, student and filters (CUR-1). */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { positionIn } from '../../platform/infra/postgres/lists/cursor.ts';
 import type { Caller } from '../operation.ts';
 
-/** A request of a list, after its checks by the contract. */
+/** After its checks by the contract. */
 export interface CheckedRequest {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, unknown>>;
-  /** Whether the caller wrote `page`, which has a default. */
+  /** `page` has a default, so this tells whether the caller wrote it. */
   namesPage: boolean;
   caller: Caller | undefined;
 }
 
 /**
- * @returns the query. For a list with cursors, `cursor` is the place of the caller in the list
+ * @returns the query; for a list with cursors, `cursor` is an opened position
  * @throws DomainError malformed_request if the request has both `cursor` and `page`; invalid_cursor
  */
 export function positioned(
@@ -24,7 +24,7 @@ export function positioned(
   { params, query, namesPage, caller }: CheckedRequest,
 ): Readonly<Record<string, unknown>> {
   const names = parameters.map(({ name }) => name);
-  // A log has a cursor and no pages. It opens its own cursor.
+  // A log has a cursor and no pages, and opens its own cursor.
   if (!names.includes('cursor') || !names.includes('page')) return query;
   const { page, page_size: size, cursor, ...filters } = query;
   if (cursor !== undefined && namesPage)

@@ -36,7 +36,7 @@ export function headOf(branding: PublicBranding, clubName: string): string {
     : `<p class="logo"><img src="${escapeHtml(branding.logo_url)}" alt="${escapeHtml(clubName)}"></p>`;
 }
 
-/** @returns the legal footer and the links under a page; empty if the club has neither */
+/** @returns HTML; empty if the club has neither */
 export function footOf({ legal_footer: legalFooter, links }: PublicBranding, direction: Direction): string {
   const foot = footerHtml({ legalFooter: legalFooter ?? null, links }, direction);
   return foot === '' ? '' : `<footer>${foot}</footer>`;

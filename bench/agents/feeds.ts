@@ -1,4 +1,4 @@
-/** Measures how often ten API processes read from Postgres while they follow 50 answers. Workers write these answers at the same time. */
+/** Measures how often ten API processes read from Postgres while they follow 50 answers that workers write. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
@@ -12,9 +12,9 @@ import { onFreshStack, progress, quantile, report } from '../support.ts';
 
 const apis = 10;
 const answers = 50;
-/** The number of workers that write the answers. Each worker writes its own answers, about ten times a second. */
+/** Each worker writes its own answers, about ten times a second. */
 const workerCounts = [1, 4];
-/** The pause between two deltas of an answer. An answer has 50 deltas a second. */
+/** 50 deltas a second. */
 const delayMs = 20;
 const characters = 24;
 const seconds = 10;

@@ -85,7 +85,7 @@ async function measure(source: DataSource, databaseUrl: string, workers: number)
   });
 }
 
-/** Counts at the pool how often the feeds read, and how often the writers send a NOTIFY. */
+/** Counts reads of the feeds and NOTIFYs of the writers at the pool. */
 function countQueries(source: DataSource): { stop(): { reads: number; followers: number; notifies: number } } {
   const pool = (source.driver as unknown as { master: { query: (...queryArguments: unknown[]) => unknown } }).master;
   const { query } = pool;
@@ -107,7 +107,7 @@ function countQueries(source: DataSource): { stop(): { reads: number; followers:
   };
 }
 
-/** Inserts answers that are being generated, each for a different student. */
+/** Each for a different student. */
 async function buildAnswers(source: DataSource): Promise<Id[]> {
   const rows = await source.query<{ id: Id }[]>(
     `WITH club AS (INSERT INTO clubs (id, name, slug, created_at) SELECT id, 'Club', id::text, now() FROM (SELECT gen_random_uuid() AS id) one RETURNING id),

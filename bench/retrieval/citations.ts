@@ -1,4 +1,4 @@
-/** `npm run bench -- retrieval citations`: asks every question of the set, and compares each citation with the page that it names. */
+/** `npm run bench -- retrieval citations` asks every question of the set, and compares each citation with the page that it names. */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { Secret } from '../../platform/core/secret.ts';

@@ -46,7 +46,7 @@ function boxIn(bytes, within, name) {
 /** The version and the flags of a box. */
 const fullBytes = 4;
 
-/** A file may contain several pictures. For example, a second picture can add brightness for HDR screens. Only the main picture is read. */
+/** Only the main picture is read. A second picture can add brightness for HDR screens. */
 function ofAvif(bytes) {
   const meta = boxIn(bytes, { from: 0, to: bytes.length }, 'meta');
   const inMeta = { from: meta.from + fullBytes, to: meta.to };
@@ -74,7 +74,7 @@ function propertiesOf(bytes, item, { from }) {
     const id = bytes.readUIntBE(at, idBytes);
     const count = bytes.readUInt8(at + idBytes);
     at += idBytes + 1;
-    // Only the main picture of the file is read. Another picture can, for example, add brightness for HDR screens.
+    // The first bit says whether a reader must understand the property. The other bits are its index.
     const indices = Array.from(
       { length: count },
       (_, place) => bytes.readUIntBE(at + place * indexBytes, indexBytes) & (indexBytes === 2 ? 0x7fff : 0x7f),

@@ -1,4 +1,4 @@
-/** The generated part of the SDK (`sdk/src/generated/`): operations, schemas and transport by Redocly, and the events by name (SDK-1). */
+/** Generates `sdk/src/generated/`: operations, schemas and transport by Redocly, and the events by name (SDK-1). */
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -6,14 +6,14 @@ import { redocly } from '../../../contract/generate.ts';
 import type { ContractDocument, JsonObject } from '../../../contract/openapi.ts';
 import { sdkDocument, type OpenValues } from './document.ts';
 
-/** The folder of the generated part, from the project's directory. */
+/** From the project's directory. */
 const generatedDirectory = 'sdk/src/generated';
 const schemasFile = 'client.schemas.ts';
 
 /**
  * @param contract the published document
- * @returns the text of each file by its path from the project's directory
- * @throws Error if the output of the generator has changed so that a change of ours finds nothing to change
+ * @returns texts by path, from the project's directory
+ * @throws Error if one of our changes finds nothing to change in the generator's output
  */
 export function sdkFiles(contract: ContractDocument): ReadonlyMap<string, string> {
   const { document, open } = sdkDocument(contract);
@@ -53,7 +53,7 @@ function changed(name: string, text: string, open: readonly OpenValues[]): strin
   if (path.basename(name) === 'send.ts')
     return ofBothPlatforms.reduce((result, [from, to]) => replacedIn(name, result, from, to), text);
   if (name !== 'client.ts') return text;
-  // A client with a fixed address, made when the module loads, would be of no use.
+  // A client with a fixed address is of no use, so it is removed.
   const end = text.indexOf('\nexport const client = createClient');
   if (end === -1) throw new Error(`${name} of the generator ends without a client.`);
   const imports = "import { createClient } from './runtime/factory.ts';\n";
@@ -65,7 +65,7 @@ function replacedIn(name: string, text: string, from: string, to: string): strin
   return text.replaceAll(from, to);
 }
 
-/** Gives an enumeration that may grow the form of the closed ones, with room for unknown values. */
+/** Adds room for unknown values to an enumeration that may grow. */
 function withValues(text: string, { name, values }: OpenValues): string {
   const rows = values.map((value) => `    ${/^[a-z]\w*$/i.test(value) ? value : `"${value}"`}: "${value}"`);
   return replacedIn(
@@ -76,7 +76,7 @@ function withValues(text: string, { name, values }: OpenValues): string {
   );
 }
 
-/** The body of each webhook by its type. @throws Error if a webhook has no schema with a name */
+/** The body of each webhook by its type. @throws Error if a webhook's schema has no name */
 function eventsFile({ webhooks }: ContractDocument): string {
   const events = Object.entries(webhooks).map(([type, { post }]) => {
     const json = post.requestBody?.content['application/json'] as { schema?: JsonObject } | undefined;

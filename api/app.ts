@@ -115,7 +115,7 @@ function nameRoute({ path }: ContractOperation): Middleware {
   };
 }
 
-/** Only the listed origins. The token is in a header, so cookies are never allowed. */
+/** Only the listed origins may call the API. The token is in a header, so cookies are never allowed. */
 function corsByList(origins: readonly string[]): Koa.Middleware {
   return cors({
     origin: (context) => {

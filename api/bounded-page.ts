@@ -1,6 +1,6 @@
 /** Shortens long rows, so that a page of a list stays below the maximum size of an answer (REC-10). */
 
-/** In bytes. An answer also contains text around the rows. */
+/** In bytes. The limit is lower than the maximum of an answer, because an answer also contains text around the rows. */
 const mostBytes = 990_000;
 /** In JSON a control character becomes six bytes. */
 const mostBytesAByte = 6;
@@ -50,5 +50,5 @@ function shortened(name: string, value: unknown, limit: (typeof limits)[number])
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shortened(key, part, limit)]));
 }
 
-/** Does not split a surrogate pair. */
+/** Cuts a text, but never inside a surrogate pair. */
 const wellCut = (text: string, length: number) => text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');

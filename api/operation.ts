@@ -28,11 +28,11 @@ export interface Deps extends AddressedDeps {
   newClubs: NewClubs;
   egress: Egress;
   storage: ObjectStore;
-  /** They find out which records use a file of the library. */
+  /** These rules find out which records use a file of the library. */
   mediaUses: AllMediaUseRules;
   /** The address of the listener of resumable uploads. */
   filesUrl: string;
-  /** In milliseconds, for the processing of a completed upload. */
+  /** A request waits so many milliseconds for the processing of a completed upload. */
   completionWatchMs: number;
   mailDomains: MailDomainSettings;
   /** Whether this deployment can create subtitles from speech. */
@@ -71,9 +71,9 @@ export type Actor = { kind: 'administrator'; id: Id; role: Role } | { kind: 'key
 
 export type AnswerWith = (name: 'ETag' | 'Cache-Control', value: string) => void;
 
-/** For handlers that read the body after they have identified the sender. */
+/** Some handlers identify the sender first, and then read this body. */
 export interface ReceivedBody<Body = unknown> {
-  /** For signatures and stored notices. Empty without a body. */
+  /** Signatures and stored notices need these bytes. Empty without a body. */
   raw: Buffer;
   /** @throws DomainError malformed_request, invalid_request */
   parse: () => Body;
@@ -91,7 +91,7 @@ export interface OperationRequest<Op extends OperationId> {
   /** A list gets an opened position instead of the text of a cursor (CUR-1). */
   query: Positioned<QueryOf<Op>>;
   body: BodyOf<Op>;
-  /** For operations with `x-late-body`; their `body` is undefined. */
+  /** Operations with `x-late-body` call this; their `body` is undefined. */
   receiveBody: () => Promise<ReceivedBody<BodyOf<Op>>>;
   /** Within the contract's limit. Throws an Error if the contract expects JSON or no body. */
   bodyStream: AsyncIterable<Buffer>;
@@ -102,9 +102,9 @@ export interface OperationRequest<Op extends OperationId> {
   /** @returns an empty text if the header is missing */
   header: (name: string) => string;
   answerWith: AnswerWith;
-  /** For operations that only read. */
+  /** Operations that only read use this. */
   db: Queries;
-  /** For operations that change data. */
+  /** Operations that change data use these. */
   deps: Deps;
   /** When the request was received, by the API's clock. Business decisions use only this time. */
   now: Date;
@@ -112,19 +112,19 @@ export interface OperationRequest<Op extends OperationId> {
    * Charges a student's call to the club before it changes data (DEC-53). Does nothing for other callers. @throws DomainError rate_limited
    */
   chargeChange: () => Promise<void>;
-  /** For wrong passwords and codes ({@link file://./rate-limits/tries.ts}). */
+  /** Limits wrong passwords and codes ({@link file://./rate-limits/tries.ts}). */
   limiter: Limiter;
-  /** For the limits on guesses. */
+  /** The limits on guesses use this address. */
   ip: string;
   /** @returns an id that is always equal for the caller and its `Idempotency-Key`; a new id without a key */
   newId: () => Id;
   /** Throws an Error if the contract requires neither session nor key. */
   caller: Op extends KeyOperationId ? Caller : Person;
-  /** For operations that only students call. */
+  /** Set in operations that only students call. */
   student: StudentIdentity;
   /** For operations that only administrators call, in person. In a club's path a member of the club. */
   administrator: Op extends KeyOperationId ? never : { id: Id; role: Role };
-  /** For operations that API keys may call. */
+  /** Set in operations that API keys may call. */
   actor: Op extends KeyOperationId ? Actor : never;
 }
 

@@ -11,7 +11,7 @@ const contentSecurityPolicy = [
 /** A year, without subdomains: they may belong to a different service. */
 const strictTransportSecurity = 'max-age=31536000';
 
-/** For images of mails, and redirects to public files. */
+/** Images of mails and redirects to public files have this header. */
 export const embeddable = { 'Cross-Origin-Resource-Policy': 'cross-origin' } as const;
 
 /** @param publicUrl of the listener. If it is `https`, browsers must use only `https` */

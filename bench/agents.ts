@@ -39,7 +39,7 @@ export async function benchAgents(selection: readonly string[]): Promise<void> {
 }
 
 /**
- * So work that happens only once is already done.
+ * Does the work that happens only once, before the measurement.
  * @returns the request that the model's service gets for a question
  */
 async function warmUp({ server, apis, students }: Scene): Promise<Anthropic.MessageStreamParams> {

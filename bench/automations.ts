@@ -10,7 +10,7 @@ import { onMailbox } from './codes.ts';
 import { onWebhookScene } from './webhooks/scene.ts';
 
 export const automationMeasurements = ['throughput', 'waiting', 'burst', 'reads'] as const;
-/** So high that no machine reaches it (AUTO-20). */
+/** No machine reaches this limit (AUTO-20). */
 const unpaced = '1000';
 type Measurement = (typeof automationMeasurements)[number];
 

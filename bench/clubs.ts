@@ -12,7 +12,7 @@ export interface BenchClub {
   deliveryId: Id;
 }
 
-/** It may have many students, and has a delivery. */
+/** The new club has a delivery, and may have many students. */
 export async function addClub(source: DataSource): Promise<BenchClub> {
   const [administratorId, courseId, deliveryId, now] = [newId(), newId(), newId(), new Date()];
   await source.query(

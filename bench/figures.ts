@@ -8,12 +8,12 @@ import { projectDirectory } from '../dev/project.ts';
 export const figuresDirectory = path.join(projectDirectory, 'bench', 'figures');
 
 export interface Figure {
-  /** In the output of the suite; unique there. */
+  /** The name in the output of the suite, which is unique there. */
   name: string;
   value: number;
   /** Such as `deliveries/s` or `ms`. */
   unit: string;
-  /** From the same run. The suite's `ceilings` explains it. */
+  /** A value of the same run. The suite's `ceilings` explains it. */
   ceiling?: number;
   /** The median of the rounds: value divided by ceiling. */
   ratio?: number;

@@ -49,7 +49,7 @@ export async function benchImport(selection: readonly string[]): Promise<void> {
   });
 }
 
-/** In parallel, for one club. */
+/** So many imports run in parallel, for one club. */
 const imports = 3;
 const rowsOfEach = 5_000;
 const readsAlone = 300;
@@ -142,7 +142,7 @@ function watchMemory(pid: number): { stop: () => Promise<number> } {
   };
 }
 
-/** Only students and enrollments, with one statement for each table. A real import writes more rows. @returns milliseconds */
+/** Inserts only students and enrollments, with one statement for each table. A real import writes more rows. @returns milliseconds */
 async function insertAtOnce(source: DataSource, { id, deliveryId }: BenchClub, rows: number): Promise<number> {
   const now = new Date();
   const started = performance.now();

@@ -73,7 +73,7 @@ export async function benchPictures(what: keyof typeof subjects): Promise<void> 
   });
 }
 
-/** Many details, like pictures of phones. */
+/** Creates a picture with many details, like the picture of a phone. */
 async function camera(): Promise<Buffer> {
   const [width, height] = [3_000, 2_000];
   const noise = { type: 'gaussian', mean: 128, sigma: 30 } as const;

@@ -24,7 +24,7 @@ const samples = 400;
 const warmUps = 40;
 const megabyte = 1_000_000;
 
-/** Only signs addresses, which no caller uses. */
+/** This store only signs addresses, which no caller uses. */
 const unreached = createObjectStore({
   endpoint: 'http://127.0.0.1:9',
   region: 'us-east-1',

@@ -19,7 +19,7 @@ import { onFreshStack, progress, quantile, report } from './support.ts';
 const rounds = 6;
 /** Completed together. */
 const files = 10;
-/** Between two requests to `/healthz`. */
+/** The pause between two requests to `/healthz`. */
 const everyMs = 5;
 const aloneMs = 5_000;
 /** The p99 of `/healthz`, in milliseconds. */
@@ -28,7 +28,7 @@ const aim = 50;
 const aimOfSession = 2;
 
 export const mediaMeasurements = ['hostile', ...pictureMeasurements, 'storage', 'tus', 'largest'];
-/** Only if the command line names them. */
+/** These run only if the command line names them. */
 export const longMediaMeasurements = ['largest'];
 
 export async function benchMedia(selection: readonly string[]): Promise<void> {

@@ -17,7 +17,7 @@ const courses = 10;
 const chunk = 100_000;
 
 const studentId = (n: string) => `('01900001-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
-/** In the order of creation, like the product's ids. */
+/** The order of these ids is the order of creation, like in the product. */
 const idOf = (kind: number, n: string) => studentId(n).replace('01900001', `0190000${kind}`);
 export const nthStudent = (n: number): Id => `01900001-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
@@ -66,7 +66,7 @@ export async function loadClub(db: Database, databaseUrl: string, club: Club, re
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
     while ((await rollUpListTallies(db, chunk)) > 0);
-    // In production autovacuum keeps the tables in this state.
+    // VACUUM puts the tables into the state in which autovacuum keeps them in production.
     await client.query(`VACUUM ANALYZE ${[...tables, 'list_tallies', 'list_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // writes of the load that are still pending must not slow down the later measurements
   } finally {

@@ -33,7 +33,7 @@ const rounds = 5;
 const secondsARound = 4;
 /** Enough to keep a process busy, few enough that no request waits long. */
 const connections = 16;
-/** In a round; and the facts of a sale. */
+/** The sales of a round, and the facts of a sale. */
 const salesARound = 60;
 const factsASale = 3;
 const deliveryRounds = 3;
@@ -143,7 +143,7 @@ async function acceptedPerSecond(port: number, path: string): Promise<number> {
   return result.requests.total / result.duration;
 }
 
-/** From the first notice until the last fact has reached the receiver. */
+/** Measures from the first notice until the last fact has reached the receiver. */
 async function measureDelivered(
   { stack, launch }: Bench,
   source: DataSource,

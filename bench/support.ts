@@ -38,7 +38,7 @@ export async function onFreshStack(
 ): Promise<void> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-bench-'));
   const broken = Promise.withResolvers<never>();
-  // Not the data of a development environment.
+  // The stack does not use the data of a development environment.
   const stack = await startStack({
     directory: path.join(directory, 'stack'),
     ports: 'free',

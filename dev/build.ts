@@ -61,7 +61,7 @@ export function buildIdOf(directory: string, lockFile: string): string {
 
 const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-/** In the same order on every machine. */
+/** The order is the same on every machine. */
 function filesIn(directory: string): string[] {
   return fs
     .globSync('**', { cwd: directory, withFileTypes: true })

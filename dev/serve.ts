@@ -11,7 +11,7 @@ export interface StackIsUp {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** For people who run a program against the stack themselves: `node --env-file=.data/dev/environment …`. */
+/** People can use this file to run a program against the stack: `node --env-file=.data/dev/environment …`. */
 const environmentFile = path.join(dataDirectory, 'environment');
 
 const addresses = [

@@ -22,7 +22,7 @@ nodeModule.registerHooks({
   },
 });
 
-/** From the cache if it was translated before. */
+/** Takes the result from the cache if the text was translated before. */
 function translated(text) {
   const file = path.join(cache, 'entities', `${createHash('sha256').update(text).digest('hex')}.js`);
   try {
@@ -54,6 +54,6 @@ function keep(file, text) {
     writeFileSync(draft, text);
     renameSync(draft, file);
   } catch {
-    // Then the file is translated at each start.
+    // Without the cache, the file is translated at each start.
   }
 }

@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 /** In milliseconds. */
 const againMs = 60_000;
 
-/** In the background, until the store has answered. */
+/** Tries in the background until the store has answered. */
 export async function openBucketTo(
   origins: readonly string[],
   storage: Pick<ObjectStore, 'allowOrigins'>,

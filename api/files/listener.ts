@@ -14,14 +14,14 @@ import { createFilesApp } from './app.ts';
 import { createDownloadPermits } from './download-permits.ts';
 import { createUploadPermits, singleUploads } from './upload-permits.ts';
 
-/** Then the client continues with a new request. */
+/** After this time the client continues with a new request. */
 const longestRequestMs = 3_600_000;
 /** Without traffic for this time, the client is gone, or the store needs too long to join the parts. */
 const silenceMs = 120_000;
 
 export interface FilesListener {
   port: number;
-  /** Without a slash at the end. */
+  /** The address has no slash at the end. */
   url: string;
   serve(api: ApiDeps): void;
   stop(): Promise<void>;

@@ -121,7 +121,7 @@ class UploadServer extends Server {
   }
 }
 
-/** For requests that tus refuses because of an unreadable header. */
+/** The answer to a request that tus refuses because of an unreadable header. */
 function headerRefusal(status: number): DomainError {
   if (status === 412) return new DomainError('tus_version', 'Tus-Resumable must be 1.0.0.');
   if (status === 400) return new DomainError('malformed_request', 'A header of the upload cannot be read.');

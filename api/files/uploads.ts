@@ -21,7 +21,7 @@ import { RefusalToPerson } from '../../domain/language/refusal.ts';
 export interface UploadsDeps extends UploadServerDeps, SingleUploadDeps, Pick<ApiDeps, 'limiter'> {
   vault: Vault;
   resumablePermits: UploadPermits;
-  /** For uploads in one request. */
+  /** These permits are for uploads in one request. */
   singlePermits: UploadPermits;
   trustedProxies: readonly string[];
 }

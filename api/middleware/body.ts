@@ -5,7 +5,7 @@ import { DomainError } from '../../platform/core/errors.ts';
 import { readJson } from '../../platform/core/json.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
-/** In milliseconds. Then the connection is closed. */
+/** In milliseconds. After this time the connection is closed. */
 const arrivalMs = 30_000;
 
 /**

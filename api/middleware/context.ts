@@ -9,14 +9,14 @@ import type { StreamSettings } from './event-stream.ts';
 export interface RequestState {
   requestId: string;
   now: Date;
-  /** For logs and metrics, because paths can contain tokens. */
+  /** Logs and metrics use the route, because paths can contain tokens. */
   route?: string;
   caller?: Caller;
-  /** For handlers that read the body themselves. @returns undefined without a body */
+  /** Some handlers read the body themselves, with this function. @returns undefined without a body */
   readBody?: () => Promise<Buffer | undefined>;
   /** The received bytes. */
   bodyBytes?: Buffer;
-  /** If the operation accepts a file instead of JSON. */
+  /** Set if the operation accepts a file instead of JSON. */
   bodyStream?: AsyncIterable<Buffer>;
   /** The handler calls this before a student's call changes data: it charges the club's limit. Undefined without a rate limit. */
   chargeChange?: () => Promise<void>;

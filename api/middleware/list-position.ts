@@ -5,7 +5,7 @@ import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { positionIn } from '../../platform/infra/postgres/lists/cursor.ts';
 import type { Caller } from '../operation.ts';
 
-/** After its checks by the contract. */
+/** A request that the contract's checks have accepted. */
 export interface CheckedRequest {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, unknown>>;

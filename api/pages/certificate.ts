@@ -73,7 +73,7 @@ function rowsOf(data: Verification, wording: Wording): [string, string][] {
   ];
 }
 
-/** In its own writing direction. */
+/** Each text gets its own writing direction. */
 function text(written: string): string {
   return `<bdi>${escapeHtml(written)}</bdi>`;
 }

@@ -114,7 +114,7 @@ const inFrame = (html: string, wording: Wording) =>
       `role="link" title="${escapeHtml(wording.say('preview.link_leads_nowhere'))}" style="text-decoration:underline"`,
     );
 
-/** In its own writing direction. */
+/** Each text gets its own writing direction. */
 const text = (written: string) => `<bdi>${escapeHtml(written)}</bdi>`;
 
 const layout = ({ language, direction }: Wording, title: string, content: string) => `<!doctype html>

@@ -33,7 +33,7 @@ export interface Call {
   readonly caller: { readonly kind: 'student' | 'admin' | 'key'; readonly id: string } | undefined;
   /** A token in the path names the student, if the operation needs no session (CAMP-5). */
   readonly studentOfToken?: string | undefined;
-  /** From the path. Callers outside the club have `refused`, so their calls never charge the club. */
+  /** The club in the path. Callers outside the club have `refused`, so their calls never charge the club. */
   readonly clubId: string | undefined;
   /** The session is not valid (401), or does not belong to the club (403). */
   readonly refused: boolean;
@@ -70,11 +70,11 @@ export async function admit(
   for (const one of chargesOf(rule, call)) await charge(limiter, one, now, onBudget);
 }
 
-/** For the headers `RateLimit` and `RateLimit-Policy`. */
+/** The headers `RateLimit` and `RateLimit-Policy` show this state. */
 export interface BudgetState extends Pick<Budget, 'counter' | 'limit' | 'windowSeconds'> {
   /** In this window. */
   readonly remaining: number;
-  /** Until the next window. */
+  /** The seconds until the next window. */
   readonly resetSeconds: number;
 }
 
@@ -122,13 +122,13 @@ export async function admitDownload(limiter: Charging, studentId: string, now: n
   await charge(limiter, { rule, subject: studentId }, now);
 }
 
-/** To the caller's address (LIM-29). @param now Unix milliseconds @throws DomainError `rate_limited` */
+/** Charges the call to the caller's address (LIM-29). @param now Unix milliseconds @throws DomainError `rate_limited` */
 export async function admitPreview(limiter: Charging, ip: string, now: number): Promise<void> {
   const rule: Rule = { ...clubWrites, ...previewPages, name: 'Pages of previews' };
   for (const one of ofAddress(rule, ip)) await charge(limiter, one, now);
 }
 
-/** To the caller's address. @param now Unix milliseconds @throws DomainError `rate_limited` */
+/** Charges the call to the caller's address. @param now Unix milliseconds @throws DomainError `rate_limited` */
 export async function admitRefused(limiter: Charging, ip: string, now: number): Promise<void> {
   for (const one of ofAddress(refusedCalls, ip)) await charge(limiter, one, now);
 }
@@ -161,7 +161,7 @@ function stateAfter(verdict: Verdict, { rule, sharedBy, narrower }: Charge, now:
 interface Charge {
   readonly rule: Rule;
   readonly subject: string;
-  /** If the callers of one club share the budget. */
+  /** Set if the callers of one club share the budget. */
   readonly sharedBy?: { readonly kind: SpenderKind; readonly id: string };
   /** Smaller budgets of this kind of caller, for example of all students. They are charged before the club's budget. */
   readonly narrower?: readonly Budget[];

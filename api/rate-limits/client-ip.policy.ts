@@ -77,7 +77,7 @@ export function addressesCounted(ip: string): readonly CountedAddress[] {
 const subscriberBits = { ipv4: 24, ipv6: 48 } as const;
 
 /**
- * For limits that a single address or site must not use up (DEC-62).
+ * Some limits count networks, because one address or site must not use them up (DEC-62).
  * @param ip from {@link clientIp}; any other text is returned unchanged
  * @returns the network in CIDR notation
  */

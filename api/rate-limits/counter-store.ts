@@ -8,7 +8,7 @@ export class CountersUnavailable extends Error {
   }
 }
 
-/** In milliseconds. Then the counters count as unavailable. */
+/** In milliseconds. After this time the counters count as unavailable. */
 export const storeDeadlineMs = 500;
 
 /** Shared by several processes. Every method rejects with the driver's error if the store is unavailable. */

@@ -61,7 +61,7 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
-/** For example the known networks of an account. */
+/** The limiter remembers keys for some time, such as the known networks of an account. */
 export interface Memory {
   readonly name: string;
   readonly seconds: number;
@@ -70,11 +70,11 @@ export interface Memory {
 export interface LimiterOptions {
   /** `postgres://` of a migrated database, or `redis://`. */
   readonly url: Secret;
-  /** For the hashes that replace subjects. Every process has this key. */
+  /** Hashes under this key replace subjects. Every process has this key. */
   readonly masterKey: Secret<Buffer>;
   /** In milliseconds. */
   readonly clock: () => number;
-  /** At most about once a second. Ordinary writes pass without a limit until the store works again. */
+  /** Called at most about once a second. Ordinary writes pass without a limit until the store works again. */
   readonly onFailure: (error: unknown) => void;
   /** {@link storeDeadlineMs} if absent. Tests of exact counts wait longer, because their machine may be slow. */
   readonly deadlineMs?: number;
@@ -84,7 +84,7 @@ export interface LimiterOptions {
 const windowsKept = 3;
 /** The rest of the current window and the whole next one. */
 const windowsRemembered = 2;
-/** Then the map is cleared. */
+/** The map is cleared when it has so many entries. */
 const spentRemembered = 10_000;
 
 /**
@@ -121,7 +121,7 @@ export function createLimiter({
 
   const nameOf = (counter: string, subject: string) =>
     `${counter}:${createHmac('sha256', hashKey).update(subject).digest('base64url')}`;
-  /** For one subject at one time. */
+  /** The counters of one subject at one time. */
   const countersOf = ({ counter, limit, windowSeconds }: Budget, subject: string, now: number) => {
     const name = nameOf(counter, subject);
     const window = windowAt(now, windowSeconds);

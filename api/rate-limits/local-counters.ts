@@ -5,7 +5,7 @@ import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 const windowSeconds = 60;
 /** Enough for a person who mistypes a password, and useless for guesses. */
 const callsOfASubject = 3;
-/** Also limits an attacker with many addresses, and the memory of this process. */
+/** This also limits an attacker with many addresses, and the memory of this process. */
 const callsOfAll = 30;
 
 /** @returns a function that counts one call of a subject */

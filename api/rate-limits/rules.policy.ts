@@ -123,7 +123,7 @@ export const wrongCodesOfSource: Budget = {
   scope: 'ip',
 };
 
-/** On their own listener: for a student, or for a club's library (LIM-22). */
+/** Charges a student, or a club's library. Uploads have their own listener (LIM-22). */
 export const uploadCreations: Budget = { counter: 'upload_creations', ...writeRate, scope: 'student' };
 export const libraryUploadCreations: Budget = {
   ...uploadCreations,
@@ -131,7 +131,7 @@ export const libraryUploadCreations: Budget = {
   scope: 'club',
 };
 
-/** On the file listener. A client that downloads an archive in parts makes several requests (LIM-23). */
+/** Counted on the file listener. A client that downloads an archive in parts makes several requests (LIM-23). */
 export const archiveRequests: Budget = { counter: 'archive_requests', ...writeRate, scope: 'student' };
 
 /** The page needs no session. A person opens only a few (LIM-29). */
@@ -322,7 +322,7 @@ export function ruleFor(request: { readonly method: string; readonly path: strin
   )?.rule;
 }
 
-/** Like the router, splits before it decodes, so an encoded slash stays inside its segment. */
+/** Splits before it decodes, like the router, so an encoded slash stays inside its segment. */
 function segmentsOf(path: string): readonly string[] {
   return path
     .split('/')

@@ -11,7 +11,7 @@ export type SpenderKind = 'admin' | 'student' | 'file' | 'key';
 interface Bounds {
   /** In a window. */
   readonly own: number;
-  /** They pass even if the club's budget is used up. */
+  /** So many calls of each caller pass even if the club's budget is used up. */
   readonly share: number;
   /** All shares of this kind together, while the club's budget is used up. */
   readonly reserve: number;
@@ -22,7 +22,7 @@ const bounds: Readonly<Record<SpenderKind, Bounds>> = {
   student: { own: 1 / 6, share: 1 / 15, reserve: 2 },
   /** The upload token does not say who reserved the file, so the file counts as a caller. */
   file: { own: 1 / 6, share: 1 / 15, reserve: 5 },
-  /** No share: a program waits, so that the calls of people pass. */
+  /** A key has no share: a program waits, so that the calls of people pass. */
   key: { own: 3 / 4, share: 0, reserve: 0 },
 };
 

@@ -25,15 +25,15 @@ interface Source {
 }
 
 interface SignInTry extends Source {
-  /** It may not exist. */
+  /** The account may not exist. */
   readonly account: string;
-  /** If its token proves an earlier session of the account. */
+  /** Set if a token proves that the device had a session of the account. */
   readonly device: string | undefined;
   /** While the counters are unavailable: a student's sign-in is refused with 503 (LIM-18), an administrator's passes (DEC-29). */
   readonly whenDown: 'refuse' | 'pass';
 }
 
-/** For 30 to 60 days after a session. */
+/** A network stays known for 30 to 60 days after a session. */
 const knownNetworks: Memory = { name: 'known_networks', seconds: 30 * 86_400 };
 
 interface Counted {

@@ -4,7 +4,7 @@ import { eventsOf } from '../../dev/clients/event-stream.ts';
 import { steadyMs } from '../../dev/fake-model/fake-model.ts';
 import type { BenchStudent } from './scene.ts';
 
-/** In milliseconds of the machine's steady clock. */
+/** Times are in milliseconds of the machine's steady clock. */
 export interface StreamedAnswer {
   readonly question: string;
   readonly askedAt: number;
@@ -14,7 +14,7 @@ export interface StreamedAnswer {
 }
 
 let questionCount = 0;
-/** So each question can be found among the requests to the model. */
+/** Each question is unique, so that it can be found among the requests to the model. */
 function nextQuestion(): string {
   questionCount += 1;
   return `Which bend joins rope ${questionCount} to a rope? (question ${questionCount}.)`;

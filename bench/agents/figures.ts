@@ -4,11 +4,11 @@ import type { StreamedAnswer } from './asking.ts';
 import type { Sent } from './model-server.ts';
 
 export interface Figures {
-  /** From the question, in milliseconds. */
+  /** Milliseconds from the question to the first piece. */
   readonly firsts: readonly number[];
-  /** From the question until the model server sent the first piece, in milliseconds. */
+  /** Milliseconds from the question until the model server sent the first piece. */
   readonly reached: readonly number[];
-  /** From the model server to the client, in milliseconds. */
+  /** Milliseconds that a piece takes from the model server to the client. */
   readonly lags: readonly number[];
   /** Missing at the client, or in the wrong order. */
   readonly lostDeltas: number;

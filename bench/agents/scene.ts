@@ -32,7 +32,7 @@ const clubs = 20;
 const studentsAClub = 10;
 const passagesAClub = 200;
 
-/** On a fresh stack. */
+/** Measures on a fresh stack. */
 export async function onAgentScene(measure: (scene: Scene) => Promise<void>): Promise<void> {
   await onFreshStack(['temporal', 'postgres'], async ({ env, launch }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();

@@ -18,7 +18,7 @@ const delayMs = 20;
 const startEveryMs = 50;
 /** All streams run during this time. */
 const costSeconds = 4;
-/** After the last stream has started: the last first pieces arrive, and the cost is measured. */
+/** In this time after the last start, the last first pieces arrive, and the cost is measured. */
 const togetherMs = 8_000;
 
 /** @param request sent by the product to the model */

@@ -17,13 +17,13 @@ export interface AutomationClub {
 
 export interface Published {
   automationId: Id;
-  /** It starts a run. */
+  /** This tag starts a run. */
   tagId: Id;
 }
 
 type Deps = { db: Database; vault: Vault };
 
-/** No rate limit for mails; the students are confirmed. */
+/** Creates a club without a rate limit for mails, and with confirmed students. */
 export async function clubOf({ db }: Deps, students: number): Promise<AutomationClub> {
   const clubId = await clubWithoutRate(db);
   await haveStudents(db.source, clubId, students);

@@ -8,7 +8,7 @@ import { addTag, clubOf, publish, tellTagged, untilRuns, type AutomationClub, ty
 
 const rounds = 3;
 const clubs = 10;
-/** In a round, over all clubs. */
+/** The runs of a round, over all clubs. */
 const [shortRuns, longRuns] = [500, 100];
 const stepsOfLong = 12;
 

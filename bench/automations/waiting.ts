@@ -18,7 +18,7 @@ const healthyFacts = 100;
 
 interface Waiting extends Published {
   club: AutomationClub;
-  /** It ends the wait of a run. */
+  /** This tag ends the wait of a run. */
   endTag: Id;
 }
 

@@ -12,7 +12,7 @@ export interface SessionRow {
   endsAt: string;
 }
 
-/** In its own transaction, with the columns that a booking writes. */
+/** Inserts the columns that a booking writes, in a transaction of its own. */
 export async function insertAlone(pool: Pool, row: SessionRow): Promise<void> {
   const client = await pool.connect();
   try {

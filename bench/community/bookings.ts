@@ -18,7 +18,7 @@ const rounds = 5;
 const secondsARound = 4;
 /** Enough to keep a process busy, few enough that no booking waits long. */
 const connections = 16;
-/** For each side of the comparison. */
+/** Each side of the comparison has so many mentors. */
 const mentors = 100;
 /** A student may book only 30 times an hour. Not a multiple of the number of mentors, so each student meets every mentor. */
 const students = 2_001;
@@ -73,7 +73,7 @@ export async function measureBookings(): Promise<void> {
   });
 }
 
-/** From tomorrow on: one slot of each mentor, then the next slot of each. */
+/** Begins tomorrow: one slot of each mentor, then the next slot of each. */
 function* bookingsInOrder(): Generator<Booking, never> {
   const first = Math.ceil((Date.now() + dayMs) / dayMs) * dayMs;
   for (let nth = 0; ; nth++)

@@ -46,7 +46,7 @@ async function oneDigest({ db, state, forget }: Scene, students: number): Promis
   return took;
 }
 
-/** It is about noon there, so the date does not change during the measurement. */
+/** In this zone it is about noon, so the date does not change during the measurement. */
 function zoneAtNoon(now: Date): string {
   const hour = now.getUTCHours();
   return hour <= 12 ? `Etc/GMT-${12 - hour}` : `Etc/GMT+${hour - 12}`;

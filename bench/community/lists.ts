@@ -25,7 +25,7 @@ const publicId = 'busy';
 interface Club {
   clubId: Id;
   administratorId: Id;
-  /** It contains all posts, and every student has joined it. */
+  /** This space contains all posts, and every student has joined it. */
   spaceId: Id;
   readerId: Id;
 }
@@ -185,7 +185,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        UNION ALL SELECT club_id, 'reports_open', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_reports WHERE settled_at IS NULL GROUP BY 1
        UNION ALL SELECT club_id, 'moderations', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_moderations GROUP BY 1`,
     );
-    // In production autovacuum keeps the tables in this state.
+    // VACUUM puts the tables into the state in which autovacuum keeps them in production.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

@@ -126,7 +126,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        SELECT club_id, 'sessions_' || status, lpad(to_hex(floor(extract(epoch FROM starts_at) / 86400)::bigint), 32, '0')::uuid, false, count(*)
          FROM mentorship_sessions GROUP BY 1, 2, 3`,
     );
-    // In production autovacuum keeps the tables in this state.
+    // VACUUM puts the tables into the state in which autovacuum keeps them in production.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

@@ -12,11 +12,11 @@ export type GoldKind = (typeof goldKinds)[number];
 /** A paragraph, a heading, a row of a table (cells between ` | `), or an item of a list with its number. */
 export interface GoldBlock {
   text: string;
-  /** May come at any position, such as a footnote or a box beside the text. */
+  /** The block may come at any position, such as a footnote or a box beside the text. */
   anywhere?: true;
   /** Only OCR can read these words. A reader without OCR must return this warning. */
   unreadable?: SourceWarningCode;
-  /** From 1, for an unreadable block. */
+  /** The page of an unreadable block, from 1. */
   page?: number;
 }
 
@@ -75,7 +75,7 @@ export async function readGoldFile({ file }: Gold): Promise<Uint8Array<ArrayBuff
   return new Uint8Array(await readFile(new URL(`files/${file}`, folder)));
 }
 
-/** For each file, worded as `judge` reports them. */
+/** The known faults of each file, in the words of `judge`. */
 export type KnownFaults = Readonly<Record<string, readonly string[]>>;
 
 export const knownFaultsFile = fileURLToPath(new URL('known-faults.json', folder));

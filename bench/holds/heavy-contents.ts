@@ -6,7 +6,7 @@ import type { World } from '../../test/proofs/fuzz/world/world.ts';
 interface HeavyContent {
   name: string;
   write(source: DataSource, world: World): Promise<unknown>;
-  /** They read the record. */
+  /** These operations read the record. */
   operations: readonly OperationId[];
 }
 

@@ -5,9 +5,9 @@ import { isRecord, type Json } from '../../test/proofs/fuzz/requests/step.ts';
 
 /** Below the default of `BODY_LIMIT_BYTES`, because a body also contains names and brackets. */
 const mostBytes = 900_000;
-/** For a list without a maximum. */
+/** The length of a list without a maximum. */
 const manyItems = 1_000;
-/** For a text without a maximum. */
+/** The length of a text without a maximum. */
 const manyCharacters = 20_000;
 
 interface Room {

@@ -19,7 +19,7 @@ const longestTexts: readonly (readonly [table: string, column: string, character
   ['mentorship_sessions', 'agenda', 2_000],
 ];
 
-/** Each character has four bytes. @returns the columns that cannot be filled, with the reason */
+/** Fills each text with characters of four bytes. @returns the columns that cannot be filled, with the reason */
 export async function lengthenTexts(source: DataSource, clubId: Id): Promise<string[]> {
   const failed: string[] = [];
   for (const [table, column, characters] of longestTexts)

@@ -16,7 +16,7 @@ const queues = [
 /** Facts of one claim. */
 const room = 16;
 const rounds = 5;
-/** In a round. The bare statement follows each claim. */
+/** The claims of a round. The bare statement follows each claim. */
 const claims = 50;
 const warmUps = 20;
 

@@ -5,7 +5,7 @@ import net from 'node:net';
 export interface DelayLine {
   /** For DATABASE_URL. */
   url: string;
-  /** In milliseconds, from now on. */
+  /** In milliseconds; a change applies from now on. */
   delayMs: number;
   stop(): void;
 }

@@ -46,7 +46,7 @@ export async function measureRefused(scene: Scene): Promise<void> {
   }
 }
 
-/** They refuse the first attempt of one message in so many. */
+/** Adds receivers that refuse the first attempt of one message in so many. */
 async function addRefusing(
   scene: Scene,
   oneIn: number,
@@ -103,7 +103,7 @@ async function firstAttemptsBy(port: number): Promise<{ direct: number; workflow
   return { direct: of('direct'), workflow: of('workflow') };
 }
 
-/** Before and after a transaction has pinned old rows for a minute of load. */
+/** Measures before and after a transaction has pinned old rows for a minute of load. */
 export async function measureBesideSnapshot(scene: Scene): Promise<void> {
   const backlog = await aBacklog(scene);
   const without = await backlog('without a snapshot', rounds);

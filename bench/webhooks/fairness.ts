@@ -5,12 +5,12 @@ import { commitFacts, withCost, type BenchClub, type Scene } from './scene.ts';
 
 /** Committed together. A quick run uses fewer; with too few the backlog is too short. */
 const factsAtOnce = Number(process.env['FAIRNESS_FACTS'] ?? 5_000);
-/** Enough for 10 deliveries a second. */
+/** This time is enough for 10 deliveries a second. */
 const backlogLimitMs = 100 * factsAtOnce;
 /** The direct lane delivers the backlog within seconds, so the other club must commit more often. */
 const otherEveryMs = laneSettings()['WEBHOOK_FIRST_ATTEMPT'] === 'direct' ? 50 : 200;
 const factsAlone = 100;
-/** For a meaningful p95. */
+/** A meaningful p95 needs so many facts. */
 const leastFacts = 40;
 /** The p95 of the other club, in milliseconds. */
 const aim = 2_000;

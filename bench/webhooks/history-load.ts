@@ -49,7 +49,7 @@ export async function loadHistory(db: Database, databaseUrl: string, history: Hi
     }
     for (const index of indexes) await client.query(index);
     while ((await rollUpTallies(db, chunk)) > 0);
-    // In production autovacuum keeps the tables in this state.
+    // VACUUM puts the tables into the state in which autovacuum keeps them in production.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // writes of the load that are still pending must not slow down the later measurements
     const { rows } = await client.query<{ id: Id }>(

@@ -15,7 +15,7 @@ const sizes = { short: 10_000, long: 5_000_000 };
 const samples = { list: 200, claim: 200, retention: 50 };
 /** Consecutive phases of a measurement. */
 const spells = 5;
-/** They open connections and load pages into memory, as in a running service. */
+/** These reads open connections and load pages into memory, as in a running service. */
 const warmUps = 20;
 /** Deliveries that become 30 or 90 days old between two rounds of retention, in the short and in the long history. */
 const dueARound = 50;

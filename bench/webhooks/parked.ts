@@ -7,7 +7,7 @@ import { commitFacts, deliver, withCost, type BenchClub, type Listener, type Sce
 
 /** A quick run uses fewer. */
 const parked = Number(process.env['PARKED'] ?? 10_000);
-/** For parking all, and for releasing all: enough for 15 deliveries a second. */
+/** The limit for parking all deliveries, and for releasing all: enough for 15 deliveries a second. */
 const limitMs = 60_000 + (parked * 1_000) / 15;
 /** The worker's memory grows to its working size. */
 const warmUpFacts = 500;

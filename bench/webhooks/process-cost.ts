@@ -6,7 +6,7 @@ import { waitUntil } from '../support.ts';
 /** USER_HZ: the resolution of process times in Linux, on every architecture of Node. */
 const ticksASecond = 100;
 
-/** Below this, in milliseconds a second, a process counts as idle. */
+/** A process counts as idle if it uses fewer milliseconds of CPU time a second. */
 const idleCpu = 50;
 const settleSeconds = 2;
 const settleLimitMs = 120_000;

@@ -40,7 +40,7 @@ export interface Scene {
   addListener(arrivals?: Map<Id, number>): Promise<Listener>;
   /** One endpoint for each address. */
   addClubs(urls: readonly string[]): Promise<BenchClub[]>;
-  /** So measurements do not affect each other. */
+  /** Clears the scene, so that measurements do not affect each other. */
   clear(): Promise<void>;
 }
 
@@ -175,7 +175,7 @@ export async function commitFacts(db: Database, { clubId, studentId }: BenchClub
   });
 }
 
-/** In parallel, each in its own transaction. Waits until each fact has a recorded 2xx. */
+/** Commits the facts in parallel, each in its own transaction. Waits until each fact has a recorded 2xx. */
 export async function deliver(db: Database, clubs: readonly BenchClub[], count: number): Promise<void> {
   const before = await countSucceeded(db, clubs);
   await Promise.all(
@@ -224,7 +224,7 @@ export async function deliverBacklog(
   return (count * 1_000) / (performance.now() - started);
 }
 
-/** In rotation over the clubs, in one transaction. @param from the club of the first fact */
+/** Commits the facts in one transaction, in rotation over the clubs. @param from the club of the first fact */
 export async function commitTogether(
   db: Database,
   seeded: readonly BenchClub[],

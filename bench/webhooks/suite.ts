@@ -22,13 +22,13 @@ const measurements: Readonly<Record<string, (scene: Scene) => Promise<void>>> = 
   parked: measureParked,
 };
 
-/** Needs only Postgres, in a separate database, because it leaves five million rows. */
+/** This measurement needs only Postgres, in a separate database, because it leaves five million rows. */
 const history = 'history';
 
 /** A separate database, too, because it leaves a million facts. */
 const claims = 'claims';
 
-/** Needs a worker with a slow connection to Postgres. */
+/** This measurement needs a worker with a slow connection to Postgres. */
 const brownOut = 'brown-out';
 
 /** These need a worker that makes first attempts without a run. */
@@ -67,7 +67,7 @@ export async function benchWebhooks(selection: readonly string[]): Promise<void>
   }
 }
 
-/** On a separate scene, whose worker uses the direct lane. */
+/** Measures on a separate scene with a worker that uses the direct lane. */
 async function benchDirect(inTurn: readonly ((scene: Scene) => Promise<void>)[]): Promise<void> {
   const throughLane = async () => ({ WEBHOOK_FIRST_ATTEMPT: 'direct' });
   await onWebhookScene(async (scene) => {

@@ -3,11 +3,11 @@
 export interface Alert {
   /** The condition in PromQL. The alert fires when it stays true for `lasting`. */
   readonly expr: string;
-  /** In Prometheus's notation, such as `5m`. */
+  /** A duration in Prometheus's notation, such as `5m`. */
   readonly lasting: string;
   /** `critical`: an operator must act now, because clubs or students are blocked. `warning`: an operator must act within the day. */
   readonly severity: 'critical' | 'warning';
-  /** In Prometheus's template language. */
+  /** A sentence in Prometheus's template language. */
   readonly summary: string;
 }
 

@@ -3,7 +3,7 @@
 export interface Asked {
   /** The metric. */
   readonly name: string;
-  /** In the matchers of the series. */
+  /** The labels in the matchers of the series. */
   readonly labels: readonly string[];
   /** The text before this metric, which shows how the metric is aggregated. */
   readonly before: string;

@@ -1,7 +1,7 @@
 /** Alerts on webhooks. */
 import { growth, type Alert } from './alert.ts';
 
-/** If many attempts end so, our own network or workers have a problem. */
+/** If many attempts have these outcomes, our own network or workers have a problem. */
 const ours = 'outcome=~"dns_error|timeout|connection_error|address_refused|interrupted"';
 
 export const webhookAlerts = {

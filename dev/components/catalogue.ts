@@ -16,9 +16,9 @@ export interface Source {
 }
 
 export interface Component {
-  /** In messages. */
+  /** The name in messages. */
   readonly title: string;
-  /** On the PATH and in the cache. */
+  /** Its name on the PATH and in the cache. */
   readonly executable: string;
   /** The version that the sources provide. The directory in the cache has this name. */
   readonly version: string;

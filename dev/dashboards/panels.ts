@@ -23,7 +23,7 @@ const pace = (counter: string, by: string): readonly [string, string] => [
 ];
 const perMinute = 'short';
 
-/** For gauges that every worker reads from Postgres. */
+/** Every worker reads such a gauge from Postgres. */
 const newestGauge = (gauge: string, by?: string): readonly [string, string] =>
   by === undefined ? [`max(${gauge})`, gauge] : [`max by (${by}) (${gauge})`, `{{${by}}}`];
 

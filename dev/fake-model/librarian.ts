@@ -99,7 +99,7 @@ function textBlock(text: string): AnswerBlock {
   return { deltas: text.match(/(?:\S+\s*|\s+){1,3}/g) ?? [text], citations: [] };
 }
 
-/** In lower case, without accents and endings. */
+/** The words are in lower case, without accents and endings. */
 function wordsOf(text: string): Set<string> {
   const words =
     text

@@ -1,6 +1,6 @@
 /** How the model's service refuses a request, before a stream or within it: statuses and error types. */
 
-/** From the chapter "Errors" of the provider's documentation. */
+/** The provider's documentation has these types in its chapter "Errors". */
 export const errorTypes = {
   400: 'invalid_request_error',
   401: 'authentication_error',

@@ -77,7 +77,7 @@ export function everyBlock({ system, messages }: ModelRequest): Block[] {
   return [...system, ...messages.flatMap(({ content }) => content)];
 }
 
-/** In the order of the numbers in citations. */
+/** The results have the order of the numbers in citations. */
 export function searchResultsOf({ messages }: ModelRequest): SearchResult[] {
   return messages.flatMap(({ content }) => content.filter((block) => block.type === 'search_result'));
 }

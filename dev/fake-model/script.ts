@@ -30,7 +30,7 @@ export interface ScriptedCitation {
 export interface Script {
   /** Refuses with this status before a stream begins. */
   readonly refuse?: RefusalStatus;
-  /** In seconds, for the header `retry-after`. */
+  /** The seconds in the header `retry-after`. */
   readonly retryAfterS?: number;
   /** Sends nothing, not even a status. */
   readonly neverAnswer?: boolean;

@@ -2,7 +2,7 @@
 import type { StreamEvent } from './events.ts';
 
 export type Outcome =
-  /** Not complete yet, or the fake model stays silent. */
+  /** The answer is not complete yet, or the fake model stays silent. */
   | 'open'
   | 'answered'
   | 'refused'
@@ -23,7 +23,7 @@ export class SeenRequest {
   outcome: Outcome = 'open';
   events = 0;
   text = '';
-  /** When each text delta was sent, in milliseconds of {@link steadyMs}. */
+  /** The time of each text delta, in milliseconds of {@link steadyMs}. */
   readonly deltasAt: number[] = [];
   /** The characters (UTF-16 units) up to the end of each delta. */
   readonly deltaEnds: number[] = [];

@@ -127,7 +127,7 @@ export function unusedKeys(projectDirectory: string, keys: readonly string[] = O
   return [...unused];
 }
 
-/** Between two neighbouring parts of a key stands exactly one segment. */
+/** Whether the key consists of these parts, with exactly one segment between two neighbouring parts. */
 function fits(key: string, parts: readonly string[]): boolean {
   const [first = '', ...others] = parts;
   if (!key.startsWith(first)) return false;

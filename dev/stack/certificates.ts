@@ -23,16 +23,16 @@ export interface Certificate {
 }
 
 export interface IssueOptions {
-  /** For tests: the certificate ended yesterday. */
+  /** Some tests need a certificate that ended yesterday. */
   readonly expired?: boolean;
-  /** For a client instead of a server. */
+  /** The certificate identifies a client instead of a server. */
   readonly ofClient?: boolean;
 }
 
 export interface Authority {
-  /** In PEM. Programs that trust it also trust every certificate that the authority issues. */
+  /** In PEM. Programs that trust this certificate also trust every certificate that the authority issues. */
   readonly certificate: string;
-  /** For these host names and IP addresses. */
+  /** Issues a certificate for these host names and IP addresses. */
   issue(hosts: readonly string[], options?: IssueOptions): Promise<Certificate>;
 }
 

@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { Environment } from '../../config.ts';
 
 export interface ChildOptions {
-  /** In messages. */
+  /** The name in messages. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -101,7 +101,7 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** Also finds processes of other users. */
+/** The process may belong to another user. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -5,7 +5,7 @@ import type { PortName } from './ports.ts';
 export interface PartContext {
   /** The part's own directory, which already exists. */
   readonly directory: string;
-  /** For the output of the part. */
+  /** This file gets the output of the part. */
   readonly logFile: string;
   /** The data must survive a power cut: true if a person starts the stack, false for tests. */
   readonly durable: boolean;
@@ -47,5 +47,5 @@ export const parts: Readonly<
   mailbox: { title: 'Mailbox', ports: ['smtp', 'mailbox'], variables: ['SMTP_URL', 'MAILBOX_URL'] },
 };
 
-/** From the start of a part until it answers. */
+/** The maximum time from the start of a part until the part answers. */
 export const startTimeoutMs = 60_000;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../config.ts';
 import { Problem } from '../problem.ts';
 
-/** Not reachable from other machines. */
+/** Other machines cannot reach this address. */
 export const host = '127.0.0.1';
 
 /**
@@ -55,7 +55,7 @@ export async function freePorts<N extends string>(names: readonly N[]): Promise<
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
-/** Below the ports that Linux gives to outgoing connections. */
+/** Linux gives higher ports to outgoing connections. */
 const quietRange = { from: 20_000, count: 10_000 };
 
 /** Finds consecutive free ports for servers that are killed and restarted. No outgoing connection takes such a port in between. */

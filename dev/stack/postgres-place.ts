@@ -22,7 +22,7 @@ interface Binaries {
 
 export interface PostgresPlace {
   readonly binaries: Binaries;
-  /** May not exist yet, but its parent directory does. */
+  /** This directory may not exist yet, but its parent directory exists. */
   readonly data: string;
   /** The current user if absent. */
   readonly identity?: Identity;

@@ -7,7 +7,7 @@ import { messageOf, Problem } from '../problem.ts';
 
 export interface Wait {
   readonly timeoutMs: number;
-  /** If it ends, the wait fails. */
+  /** If this process ends, the wait fails. */
   readonly child?: Child;
 }
 

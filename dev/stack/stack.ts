@@ -18,7 +18,7 @@ import { startTemporal } from './temporal.ts';
 export type { PartName };
 
 export interface StackOptions {
-  /** For data, logs and secrets. Only one run at a time can use it. */
+  /** The directory of data, logs and secrets. Only one run at a time can use it. */
   readonly directory: string;
   /** `fixed`: documented ports, the Temporal UI, and data that survive a power cut. `free`: free ports, for tests. */
   readonly ports: 'fixed' | 'free';
@@ -52,7 +52,7 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** For receivers on this machine. */
+/** Receivers on this machine use these addresses. */
 const loopback = '127.0.0.0/8';
 
 const usualNamespace = 'club-learning';

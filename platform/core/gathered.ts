@@ -7,7 +7,7 @@ interface Asked<Item, Result> {
 }
 
 export interface GatheringOptions {
-  /** No limit if absent. */
+  /** The maximum number of items in a call; there is no limit if absent. */
   most?: number;
   /**
    * The number of calls at the same time; 1 if absent. If it is larger, a connection that hangs delays only its own callers: after

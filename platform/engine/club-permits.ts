@@ -60,7 +60,7 @@ export function createClubPermits(
   }: { line?: PermitLine; clock?: () => number; random?: () => number } = {},
 ): ClubPermits {
   const clubs = new Map<Id, ClubUse>();
-  /** In the order in which the clubs get permits. */
+  /** The waiting calls of each club, in the order in which the clubs get permits. */
   const lines = new Map<Id, Waiter[]>();
   let free = total;
 
@@ -84,7 +84,7 @@ export function createClubPermits(
     });
   }
 
-  /** If too many durations are stored, forgets the club that got a permit the longest ago. */
+  /** If too many durations are stored, this function forgets the club that got a permit the longest ago. */
   function forgetIdle(): void {
     if (clubs.size <= remembered) return;
     const idle = [...clubs].find(([, { permits }]) => permits === 0);

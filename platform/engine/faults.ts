@@ -15,7 +15,7 @@ export interface FailedStep {
 /** Each further fault in a row doubles the pause. */
 const firstPauseSeconds = 1;
 const longestPauseSeconds = 600;
-/** If a person waits for the result. */
+/** The longest pause if a person waits for the result. */
 const longestEagerPauseSeconds = 10;
 
 /**
@@ -52,7 +52,7 @@ export async function noteFault(
 /** A step counts as repaired if it has not failed for this time after its next try was due. */
 const forgottenAfterMs = 10 * 60_000;
 
-/** So a later fault begins with the first pause. */
+/** Deletes old faults, so that a later fault begins with the first pause. */
 export async function forgetFaults(db: Queries, now: Date): Promise<void> {
   await db.run(sql`DELETE FROM failing_steps WHERE retry_at < ${new Date(now.getTime() - forgottenAfterMs)}`);
 }

@@ -25,7 +25,7 @@ interface LeaseRule<E> {
   open: Partial<E>;
   /** The row may be claimed from this time on. */
   due: keyof E & string;
-  /** Longer than the action may take. */
+  /** The lease lasts longer than the action may take. */
   seconds: number;
   /** The column that counts claims. */
   counts?: keyof E & string;

@@ -7,7 +7,7 @@ import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { highestId, idAfter, idOfTime, noClub, type Id } from '../core/ids.ts';
 import { anotherIsCurrent } from './releases.ts';
 
-/** Then another relay may claim the row. */
+/** After this time another relay may claim the row. */
 const leaseSeconds = 30;
 /** Each further failure of a row doubles its pause. */
 const backoff = { seconds: 5, longestSeconds: 600 } as const;
@@ -76,7 +76,7 @@ function moveOn(front: Front, since: Date | undefined, oldest: Date | null, took
   if (oldest) front.since = new Date(oldest.getTime() - Math.max(slowTransactionMs, restForEachMs * tookMs));
 }
 
-/** Before the first club was created. */
+/** A time before the first club was created. */
 const firstClubs = Date.UTC(2025, 0, 1);
 
 /** @returns a random position, so that relays that restart often do not all begin with the oldest clubs */
@@ -90,7 +90,7 @@ export interface InHand {
   bulk: number;
 }
 
-/** If other transactions have locked every candidate. */
+/** A claim is tried so often if other transactions have locked every candidate. */
 const maxTries = 6;
 
 export async function claimInTurns<Row>(

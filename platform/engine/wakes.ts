@@ -23,7 +23,7 @@ export async function wake<T extends WorkflowType>(
   );
 }
 
-/** Like `wake`, for runs of several types. */
+/** Wakes runs of several types. */
 export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date): Promise<void> {
   if (runs.length === 0) return;
   await tx.run(insertingWakes(sql`jsonb_array_elements(${wakesOfRuns(runs)}::jsonb) AS one`, sql`${now}`));

@@ -260,7 +260,7 @@ export function anyOf<T extends string>(name: string, meaning: string, of: reado
 
 interface ListOptions<T extends string> {
   readonly accepts: ((item: string) => item is T) | ((item: string) => boolean);
-  /** Such as "a network such as 10.0.0.0/8". */
+  /** Names one value, such as "a network such as 10.0.0.0/8". */
   readonly each: string;
 }
 
@@ -289,7 +289,7 @@ export function list<T extends string = string>(
   };
 }
 
-/** From 1, separated by commas; `off` for none. */
+/** Whole numbers from 1, separated by commas; `off` for none. */
 export function counts(
   name: string,
   meaning: string,

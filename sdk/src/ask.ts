@@ -81,7 +81,7 @@ export async function* ask(
   }
 }
 
-/** Counts the text, and leaves out events of later versions. */
+/** Yields the events, counts the text, and leaves out events of later versions. */
 async function* eventsOf(
   stream: AsyncIterable<ServerSentEvent<unknown>>,
   progress: Progress,

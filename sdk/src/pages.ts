@@ -45,7 +45,7 @@ export async function* pagesOf<Args extends ListArgs, Answer extends Page<unknow
   }
 }
 
-/** Like `pagesOf`, but yields the records. */
+/** Yields the records of all pages, one after the other. */
 export async function* itemsOf<Args extends ListArgs, Answer extends Page<unknown>>(
   list: ListCall<Args, Answer>,
   args: Args,

@@ -17,7 +17,7 @@ export interface Chapter {
   blocks: CorpusBlock[];
 }
 
-/** No running text: pictures, tables, listings, indexes and navigation. */
+/** These elements have no running text: pictures, tables, listings, indexes and navigation. */
 const leftOut = ['toc', 'indexterm', 'mediaobject', 'docnav'];
 const isLeftOut = (element: Element) =>
   ['pre', 'img'].includes(element.name) ||

@@ -9,7 +9,7 @@ export interface HandbookPackage {
   version: string;
   /** The checksum of the .deb file. */
   sha256: string;
-  /** Below the archive's root. */
+  /** A path below the archive's root. */
   path: string;
 }
 

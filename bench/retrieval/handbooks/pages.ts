@@ -7,7 +7,7 @@ const longest = 3_000;
 const longEnough = 1_800;
 /** A shorter last page is joined to the previous page. */
 const tooShort = 900;
-/** In characters, between two blocks. */
+/** The characters between two blocks. */
 const blankLine = 2;
 
 const sizeOf = (blocks: readonly CorpusBlock[]) =>

@@ -2,7 +2,7 @@
 import type { CorpusBlock } from '../corpus.ts';
 import { elementsOf, parseXml, textOf, type Element } from './markup.ts';
 
-/** No running text, or text that is shown only under a condition. */
+/** These elements have no running text, or text that is shown only under a condition. */
 const leftOut = ['info', 'comment', 'media', 'figure', 'table', 'screen', 'code', 'example', 'links', 'title'];
 const isLeftOut = ({ name }: Element) => leftOut.includes(name) || name.startsWith('if:');
 

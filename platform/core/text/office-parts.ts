@@ -34,7 +34,7 @@ function nameOf(target: string, folder: string): string {
 
 export interface MainPart {
   name: string;
-  /** In lower case; empty if the file states none. */
+  /** The type in lower case; empty if the file states none. */
   contentType: string;
 }
 

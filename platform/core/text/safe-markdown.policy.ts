@@ -58,7 +58,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
   let rest = '';
   let endsInReturn = false;
   let isLineStart = true;
-  /** If so, a backtick after the word does not begin a code span. */
+  /** After an address, a backtick does not begin a code span. */
   let mayBeAddress = false;
   /** Caches the end of the line, so that a long line is searched only once. */
   let lineEnd: number | undefined;

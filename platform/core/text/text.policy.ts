@@ -72,7 +72,7 @@ const entityOf: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** For HTML between tags and in quoted attributes. */
+/** The result is safe in HTML between tags and in quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entityOf[character] ?? character);
 }

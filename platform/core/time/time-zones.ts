@@ -41,7 +41,7 @@ export function isZoneName(name: string): boolean {
   return parts[0] !== 'SystemV' && parts.every((part) => isSpelled(part, parts.length > 1));
 }
 
-/** In a path, a part of only capitals has at most three letters, such as `NSW`. */
+/** If the name is a path, a part of only capitals has at most three letters, such as `NSW`. */
 function isSpelled(part: string, isOfPath: boolean): boolean {
   return /^[A-Z]/.test(part) && !(isOfPath && part.length > 3 && /^[A-Z_]+$/.test(part));
 }

@@ -7,7 +7,7 @@ type Range = ReturnType<ipaddr.IPv4['range']> | ReturnType<ipaddr.IPv6['range']>
 export type AddressClass =
   | 'public'
   | Exclude<Range, 'unicast'>
-  /** Not an address in canonical form: `127.1`, `0x7f000001`, a scoped `fe80::1%eth0`, a name. */
+  /** No address in canonical form: `127.1`, `0x7f000001`, a scoped `fe80::1%eth0`, a name. */
   | 'invalid'
   /** A metadata or control service of a cloud, whatever its range is. */
   | 'cloudMetadata'

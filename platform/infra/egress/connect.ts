@@ -2,7 +2,7 @@
 import net from 'node:net';
 
 export const connectRules = {
-  /** Then the next address is tried as well (RFC 8305, section 5). */
+  /** After this time the next address is tried as well (RFC 8305, section 5). */
   attemptDelayMs: 250,
   /** A name with hundreds of addresses must not turn the service into a port scanner. */
   addresses: 16,

@@ -12,11 +12,11 @@ export interface ConnectionLimits {
   open: number;
   kept: number;
   keptPerOrigin: number;
-  /** Shorter than the idle limits of common receivers. */
+  /** Common receivers have longer idle limits. */
   idleMs: number;
   /** A busy connection that is older is closed after its request. */
   ageMs: number;
-  /** In bytes, for one response (docs/how-to/receive-webhooks.md). */
+  /** The limit of one response in bytes (docs/how-to/receive-webhooks.md). */
   headBytes: number;
   /** Interim responses (1xx) that are skipped before the final response. */
   interimResponses: number;

@@ -8,7 +8,7 @@ export interface PostRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: Buffer;
-  /** From the name lookup to the end of the response. */
+  /** The time from the name lookup to the end of the response. */
   timeLimitMs: number;
   excerptBytes: number;
   signal?: AbortSignal | undefined;

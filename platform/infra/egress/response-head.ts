@@ -28,7 +28,7 @@ export class ResponseHead {
   /** Their meaning depends on the next bytes. */
   #undecided: Buffer = Buffer.alloc(0);
   #skipped = 0;
-  /** Then the receiver has the request. */
+  /** True when the receiver has the request. */
   hasBegun = false;
   readonly #rules: ResponseHeadRules;
 

@@ -11,7 +11,7 @@ export async function input() {
 /** Limits the memory of the picture processes: a pixel has four bytes. */
 export const mostPixels = 50_000_000;
 
-/** From the argument of the process. */
+/** The boxes come from the argument of the process. */
 export const boxes = JSON.parse(process.argv[2] ?? '[]');
 
 const most = 0xffff;

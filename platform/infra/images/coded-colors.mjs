@@ -27,7 +27,7 @@ function ofPng(bytes) {
   return undefined;
 }
 
-/** For each box, its name and the beginning and end of its content. */
+/** Yields the name of each box, and the beginning and end of its content. */
 function* boxesIn(bytes, { from, to }) {
   for (let at = from, parts = 0; at + 8 <= to && parts < maxParts; parts++) {
     const size = bytes.readUInt32BE(at);

@@ -7,7 +7,7 @@
 const primaries = { bt2020: 9, p3Dci: 11, p3: 12 };
 const transfers = { srgb: 13, pq: 16, hlg: 18 };
 
-/** From linear RGB with D65 white to linear BT.709. */
+/** These matrices lead from linear RGB with D65 white to linear BT.709. */
 const toBt709 = {
   [primaries.bt2020]: [
     [1.660491, -0.5876411, -0.0728499],
@@ -68,7 +68,7 @@ const linearToSrgb = (light) => (light <= 0.0031308 ? light * 12.92 : 1.055 * li
 
 const sum = (weights, color) => weights[0] * color[0] + weights[1] * color[1] + weights[2] * color[2];
 
-/** To linear light of the screen, in the primaries of the file. White is 1. */
+/** These functions return linear light of the screen, in the primaries of the file. White is 1. */
 const lights = {
   [transfers.pq]: (color) => toned(color.map(nitsOfPq)),
   [transfers.hlg](color) {
@@ -105,7 +105,7 @@ export function toStandardColors(codes) {
   };
 }
 
-/** On each side of the table. */
+/** The points on each side of the table. */
 const points = 33;
 
 /** @returns a lookup table (.cube) for videos */

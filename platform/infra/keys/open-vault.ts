@@ -13,7 +13,7 @@ import { otherColumns, ownColumn, type SealedColumn } from './sealed-columns.ts'
 export interface MasterKeys {
   /** Seals and derives. */
   masterKey: Secret<Buffer>;
-  /** Only open and verify. */
+  /** These keys only open and verify. */
   formerMasterKeys: readonly Secret<Buffer>[];
 }
 

@@ -127,7 +127,7 @@ function textOf(vault: Vault, { sealed, id }: SealedRow): string | undefined {
   }
 }
 
-/** Only unchanged values. Locked rows wait for the next pass. */
+/** Exchanges only values that did not change. Locked rows wait for the next pass. */
 async function exchange(
   db: Database,
   vault: Vault,

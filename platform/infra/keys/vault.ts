@@ -25,7 +25,7 @@ export const sealHeaderBytes = 1 + keyIdBytes;
 export interface Vault {
   /** 4 bytes, which reveal nothing about the key. */
   readonly keyId: Buffer;
-  /** For each given key, the beginning of its values. The current key is first. */
+  /** The beginning of the values of each given key. The current key is first. */
   readonly headers: readonly [Buffer, ...Buffer[]];
   /** AES-256-GCM. `context` (the row's id) is authenticated, so a value that was moved to another row does not open. */
   seal(text: string, context: string): Buffer;
@@ -50,7 +50,7 @@ export interface Vault {
   mac(label: string, bytes: number): Buffer;
   /** @returns whether `mac` has 16 to 32 bytes and begins `derive(label)` under any of the keys, in constant time */
   matches(label: string, mac: Buffer): boolean;
-  /** Like `derive`, with a key that stays the same when the master key changes. */
+  /** Derives a value that stays the same when the master key changes. */
   deriveLasting(label: string): Buffer;
 }
 

@@ -17,7 +17,7 @@ export type ModelRequest = MessageCreateParamsNonStreaming;
 
 /** The model counts them. */
 export interface TokenUse {
-  /** Without tokens that were read from the cache or written to it. */
+  /** The tokens that were neither read from the cache nor written to it. */
   input: number;
   output: number;
   cacheWrite: number;
@@ -73,9 +73,9 @@ const endComesWithinMs = 1_000;
 
 /** In milliseconds. */
 export interface Patience {
-  /** Without any event, including pings. */
+  /** The longest time without any event. Pings count as events. */
   silenceMs: number;
-  /** Only pings arrive. */
+  /** The longest time in which only pings arrive. */
   pingsMs: number;
   requestMs: number;
 }

@@ -14,7 +14,7 @@ export class Queries {
     this.#manager = manager;
   }
 
-  /** For statements about one table without expressions: `find`, `insert`, `update`, `delete`, `exists`. */
+  /** Runs statements about one table without expressions: `find`, `insert`, `update`, `delete`, `exists`. */
   get manager(): EntityManager {
     return this.#manager;
   }
@@ -57,7 +57,7 @@ function isCounted(result: unknown[]): result is [unknown[], number] {
 export class Transaction extends Queries {
   #leavesWork = false;
 
-  /** After the commit of this transaction. */
+  /** Notifies the relay after the commit of this transaction. */
   notifyRelay(): void {
     this.#leavesWork = true;
   }

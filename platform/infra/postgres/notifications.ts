@@ -42,11 +42,11 @@ const heartbeatMs = 10_000;
 const proofMs = 10_000;
 
 export interface Listening {
-  /** Without transaction pooling, because LISTEN needs its own connection. */
+  /** The connection must not be pooled by transaction, because LISTEN needs its own connection. */
   databaseUrl: string;
-  /** Like the pools of other processes. The listener sends its test notification through it. */
+  /** The listener sends its test notification through this pool, as other processes do. */
   source: Pick<DataSource, 'query'>;
-  /** In Postgres's list of connections. */
+  /** The name in Postgres's list of connections. */
   name: string;
   channel: string;
   /** Gets the payload of each NOTIFY, and an empty payload after each connection, so that the caller reads what it missed. */
@@ -133,7 +133,7 @@ export function listen({
       await fresh.connect();
       await fresh.query(`LISTEN ${channel}`);
       onNotify('');
-      // So silence shows a dead connection.
+      // These queries show whether the connection is dead.
       const alive = setInterval(() => void fresh.query('SELECT 1').catch(() => {}), heartbeatMs);
       fresh.once('end', () => clearInterval(alive));
       await forAllClubs(() => proveListening(fresh, (statement) => source.query(statement), proveWithinMs));

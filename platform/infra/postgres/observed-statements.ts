@@ -6,7 +6,7 @@ export type StatementObserver = (text: string, values: readonly unknown[], name?
 let observer: StatementObserver | undefined;
 
 /**
- * Only for tests (test/statements/recording.ts).
+ * Only tests use this (test/statements/recording.ts).
  * @returns a function that restores the former observer
  */
 export function observeStatements(added: StatementObserver): () => void {

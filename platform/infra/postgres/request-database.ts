@@ -37,7 +37,7 @@ export class RequestDatabase extends Database {
     return this.#open !== undefined;
   }
 
-  /** After the handler. Begins a transaction if the handler has begun none. */
+  /** Called after the handler. Begins a transaction if the handler has begun none. */
   async atEnd(work: (tx: Transaction) => Promise<void>): Promise<void> {
     await againAfterConflicts(() => (this.#open ? work(this.#open.tx) : this.#begin(work)));
   }
@@ -64,7 +64,7 @@ export class RequestDatabase extends Database {
     }
   }
 
-  /** Then notifies the relay. */
+  /** Notifies the relay after the commit. */
   async commit(): Promise<void> {
     const open = this.#close();
     if (!open) return;

@@ -14,7 +14,7 @@ export function forClub<T>(clubId: Id, work: () => T): T {
   return purpose.run({ clubId }, work);
 }
 
-/** For records of effects outside Postgres. It may use the reserved connections. */
+/** Work that records effects outside Postgres may use the reserved connections. */
 export function forRecord<T>(work: () => T): T {
   return purpose.run('record', work);
 }

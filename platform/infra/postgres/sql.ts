@@ -50,7 +50,7 @@ export function tableOf(entity: Entity): string {
   return table.name;
 }
 
-/** Such as `error_code AS "errorCode"`, with the type of the selected rows. */
+/** Columns such as `error_code AS "errorCode"`, with the type of the selected rows. */
 export class Columns<Row> extends Sql {
   declare readonly row: Row;
 

@@ -15,7 +15,7 @@ export interface OcrTask {
 export const ocrPlaceholders = ['input', 'output', 'languages', 'pages'] as const satisfies (keyof OcrTask)[];
 
 export interface OcrProgram {
-  /** If not, it processes the whole file. */
+  /** Whether the program accepts a range of pages. If not, it processes the whole file. */
   readonly takesPages: boolean;
   /**
    * @param directory its files together have a size limit
@@ -34,7 +34,7 @@ export interface OcrProgram {
   flawFor(languages: string, options?: { force: boolean }): Promise<string | undefined>;
 }
 
-/** For each process. A scanned page needs 0.2 to 0.5 GB of memory. */
+/** Limits of each process. A scanned page needs 0.2 to 0.5 GB of memory. */
 export const ocrBounds = {
   memoryMb: 1_536,
   fileBytes: 512 * 1_024 * 1_024,

@@ -15,11 +15,11 @@ export interface Lookup {
 export const answerTimeoutMs = 15_000;
 const mostOutputBytes = 4 * 1_048_576;
 const mostWords = 200;
-/** Between the end of a program and the end of its output. */
+/** The maximum time between the end of a program and the end of its output. */
 const drainMs = 500;
 
 /**
- * Does not start it.
+ * Finds the files of a program without starting the program.
  * @param program a path, or a name to find in the absolute directories of `searchPath`
  */
 export async function lookUp(program: string, searchPath: string): Promise<Lookup> {

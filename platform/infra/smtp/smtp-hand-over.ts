@@ -17,7 +17,7 @@ export interface HandedMessage {
   text: string;
   html: string;
   messageId: string;
-  /** Not folded, because mail programs with one-click unsubscribe do not read folded headers. */
+  /** The headers are not folded, because mail programs with one-click unsubscribe do not read folded headers. */
   headers: Readonly<Record<string, string>>;
   /** Without a key the message is not signed here. */
   signWith?: SigningKey;
@@ -57,7 +57,7 @@ export interface SmtpHandOver {
  */
 export const campaignConnections = 10;
 
-/** Shorter than the lease of an e-mail (90 s). */
+/** This limit is shorter than the lease of an e-mail (90 s). */
 const messageLimitMs = 60_000;
 const longestReply = 300;
 

@@ -5,13 +5,13 @@ import { icalendarOf, type CalendarEvent } from '../../core/time/calendar.policy
 import type { Secret } from '../../core/secret.ts';
 import { describeError } from '../describe-error.ts';
 
-/** For connecting, for the greeting, and for each silence. */
+/** The time limits for connecting, for the greeting, and for each silence. */
 export const smtpTimeLimits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
 /** The e-mail's row in Postgres schedules the next try. */
 const maxRequeues = 0;
 
 export const smtpConnections = 4;
-/** Shorter than the lease of an e-mail (60 s). */
+/** This limit is shorter than the lease of an e-mail (60 s). */
 const messageLimitMs = 45_000;
 
 export interface SmtpSettings {

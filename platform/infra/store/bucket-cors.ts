@@ -1,7 +1,7 @@
 /** The CORS rules of a bucket: which pages may upload files to signed addresses in a browser, and read files (MED-12). */
 import { GetBucketCorsCommand, PutBucketCorsCommand, type CORSRule, type S3Client } from '@aws-sdk/client-s3';
 
-/** It finds our rule among the other rules of the bucket. */
+/** This id finds our rule among the other rules of the bucket. */
 const ruleId = 'club-learning';
 
 /** A browser needs these for an upload. */

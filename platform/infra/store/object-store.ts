@@ -42,17 +42,17 @@ const copiesAtOnce = 4;
 /** The address is used immediately, but the store's clock may be slow. */
 const sendSeconds = 15 * 60;
 
-/** If other removals of this file run at the same time. */
+/** A removal is repeated so often if other removals of this file run at the same time. */
 const removalRounds = 5;
 
-/** Everyone who has it can send the request until it expires. */
+/** Everyone who has this request can send it until it expires. */
 export interface SignedRequest {
   url: string;
   /** Names in lower case. The signature covers them, so each must be sent with this value. */
   headers: Record<string, string>;
 }
 
-/** When the file is fetched by an unsigned address. */
+/** The headers of the file when it is fetched by an unsigned address. */
 export interface StoredHeaders {
   contentType: string;
   disposition?: string;
@@ -65,7 +65,7 @@ const publicPrefix = 'public/';
 export const keyPrefix = { public: publicPrefix, private: 'media/' } as const;
 
 export interface ObjectStore {
-  /** In links of the API, without a trailing slash. */
+  /** The beginning of links in the API, without a trailing slash. */
   linksUrl: string;
   /** If the stream fails while the store is reachable, nothing is stored. */
   put(key: string, contentType: string, body: Readable): Promise<void>;

@@ -7,7 +7,7 @@ import { S3RequestPresigner, type S3RequestPresignerOptions } from '@aws-sdk/s3-
 
 /** The API returns no address that expires earlier (MED-6). */
 const goodMs = 15 * 60_000;
-/** So a repeated read costs little, and a browser can use its cached file. */
+/** An address is used again for this time. So a repeated read costs little, and a browser can use its cached file. */
 const keptMs = 5 * 60_000;
 /** Only the caller may cache the file, while the address is valid. */
 const cacheControl = `private, max-age=${goodMs / 1_000}`;
@@ -17,7 +17,7 @@ const keptAtMost = 10_000;
 export interface SignedRead {
   bucket: string;
   key: string;
-  /** They replace the stored headers. */
+  /** These values replace the stored headers. */
   answer?: { disposition: string; contentType: string } | undefined;
   /** The store's clock counts. If absent, at least 15 minutes, and other callers may get this address. */
   seconds?: number | undefined;

@@ -17,7 +17,7 @@ import {
 import type { Trusts } from '../tracing.ts';
 import { remote, unkeptRequest } from './tracer.ts';
 
-/** They arrive every few seconds and carry no information. */
+/** These requests arrive every few seconds and carry no information. */
 const untraced: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean;

@@ -14,7 +14,7 @@ import type { telemetryVariables } from './settings.ts';
 
 type Settings = Pick<Read<typeof telemetryVariables>, 'sampler' | 'samplerShare'>;
 
-/** For traces that begin here. `traceidratio` decides about each span separately, so traces would be incomplete. */
+/** These samplers are for traces that begin here. `traceidratio` decides about each span separately, so traces would be incomplete. */
 const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> = {
   always_on: () => new AlwaysOnSampler(),
   always_off: () => new AlwaysOffSampler(),

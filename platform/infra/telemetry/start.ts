@@ -104,14 +104,14 @@ export function traceWith(
   };
 }
 
-/** They are wrapped when CommonJS loads them; every module then gets the wrapped modules. */
+/** The modules are wrapped when CommonJS loads them. Every importer then gets the wrapped modules. */
 function wrapHttp(): void {
   const require = createRequire(import.meta.url);
   for (const name of ['http', 'https']) require(name);
   syncBuiltinESMExports();
 }
 
-/** Such as `api-key=secret,tenant=club`, with percent-encoded values. */
+/** The text is such as `api-key=secret,tenant=club`, with percent-encoded values. */
 function pairsOf(text: string): Record<string, string> {
   const pairs = text.split(',').map((pair) => {
     const [key = '', ...value] = pair.split('=');

@@ -106,7 +106,7 @@ export function remote(traceparent: unknown): SpanContext | undefined {
   return { traceId, spanId, traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE, isRemote: true };
 }
 
-/** Without the error's message, which can quote a row or a request. */
+/** Leaves out the error's message, because it can quote a row or a request. */
 function markFailed(span: Span, error: unknown): void {
   const { code, type, name } = (error instanceof Error ? error : {}) as Partial<Record<string, unknown>>;
   span.setStatus({ code: SpanStatusCode.ERROR });

@@ -24,7 +24,7 @@ interface Need {
   readonly name: string;
 }
 
-/** For the renditions of a video (MED-24, MED-31). Only the test picture needs `rawvideo`. */
+/** The renditions of a video need these (MED-24, MED-31). Only the test picture needs `rawvideo`. */
 const needs: readonly Need[] = [
   { part: 'encoder', name: 'libx264' },
   { part: 'encoder', name: 'aac' },

@@ -17,7 +17,7 @@ export const clockOffset = new Gauge({
 });
 
 export interface ClockWatch {
-  /** At most 60 s at the last comparison. True before the first comparison. */
+  /** Whether the difference was at most 60 s at the last comparison. True before the first comparison. */
   isRight(): boolean;
   /** Asks Postgres now. */
   ask(): Promise<void>;

@@ -10,7 +10,7 @@ import { contractionMistake } from './contractions.ts';
 import { proveListening } from '../notifications.ts';
 import { missingLimits, withClient } from './role-limits.ts';
 
-/** For the arrival of the NOTIFY. */
+/** The NOTIFY must arrive within this time. */
 const hearWithinMs = 3_000;
 /** Other clients of the pooler may hide the fault during one run. */
 const tries = 3;

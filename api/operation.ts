@@ -32,7 +32,7 @@ export interface Deps extends AddressedDeps {
   mediaUses: AllMediaUseRules;
   /** The address of the listener of resumable uploads. */
   filesUrl: string;
-  /** A request waits so many milliseconds for the processing of a completed upload. */
+  /** In milliseconds. A request waits this long for the processing of a completed upload. */
   completionWatchMs: number;
   mailDomains: MailDomainSettings;
   /** Whether this deployment can create subtitles from speech. */

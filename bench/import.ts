@@ -49,7 +49,7 @@ export async function benchImport(selection: readonly string[]): Promise<void> {
   });
 }
 
-/** So many imports run in parallel, for one club. */
+/** This number of imports runs in parallel, for one club. */
 const imports = 3;
 const rowsOfEach = 5_000;
 const readsAlone = 300;
@@ -127,7 +127,7 @@ async function importInto(
   }
 }
 
-/** Sampled four times a second. */
+/** Reads the memory four times a second. */
 function watchMemory(pid: number): { stop: () => Promise<number> } {
   let [max, isOver] = [0, false];
   const watching = (async () => {

@@ -15,7 +15,7 @@ export function mannWhitney(one: readonly number[], other: readonly number[]): {
   return { share: u / (n * m), p: 2 * (1 - normal(Math.abs(z))) };
 }
 
-/** Abramowitz and Stegun 26.2.17. */
+/** Formula 26.2.17 of Abramowitz and Stegun. */
 function normal(z: number): number {
   const t = 1 / (1 + 0.2316419 * z);
   const tail = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));

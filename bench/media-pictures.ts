@@ -25,7 +25,7 @@ interface Subject {
   work: () => Promise<unknown>;
 }
 
-/** All pictures of an image of the library. */
+/** Makes all pictures of an image of the library. */
 async function makePicturesOf(image: Buffer): Promise<void> {
   await shrinkImage(image, [renditionBoxes.preview, renditionBoxes.thumbnail]);
   await makeMailPicture(image);

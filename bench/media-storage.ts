@@ -49,7 +49,7 @@ const reads: Readonly<Record<string, (db: Database, clubId: Id) => Promise<unkno
     db.transaction((tx) => reserveStorage(tx, clubId, megabyte, 'administrator')),
 };
 
-/** Alternately, so that other load on the machine affects both. */
+/** Measures both alternately, so that other load on the machine affects both. */
 export async function benchStorage(): Promise<void> {
   await onFreshStack(['postgres'], async ({ env }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
@@ -93,7 +93,8 @@ function reportRatio(what: string, took: Record<keyof typeof sizes, number[]>): 
 }
 
 /**
- * Half of the files wait for a worker. @returns milliseconds of each sample: a search for old files, a claim of one file, and its release
+ * Half of the files get into the queue of the workers. @returns milliseconds of each sample: a search for old files, a claim of one file,
+ * and its release
  */
 async function queueOf(db: Database): Promise<number[]> {
   await db.source.query(
@@ -116,7 +117,7 @@ async function queueOf(db: Database): Promise<number[]> {
   return took;
 }
 
-/** Ten thousand with each statement, like rows of uploaded files. */
+/** Each statement inserts ten thousand rows, like rows of uploaded files. */
 async function addFiles(db: Database, clubId: Id, count: number): Promise<void> {
   const atOnce = 10_000;
   for (let inserted = 0; inserted < count; inserted += atOnce)

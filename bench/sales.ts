@@ -188,7 +188,7 @@ async function measureDelivered(
   await receiver.stop();
 }
 
-/** Their number, their duration, and the time between two. */
+/** The number of locks, their duration, and the time between two locks. */
 const holds = 4;
 const holdMs = 11_000;
 const freeMs = 50;

@@ -196,7 +196,7 @@ async function seedAddresses(
   return addresses;
 }
 
-/** `width` items at the same time. */
+/** Works on `width` items at the same time. */
 async function each<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const remaining = items.values();

@@ -9,7 +9,7 @@ import { median, onFreshStack, progress, quantile, report } from './support.ts';
 
 const sizes = { short: 1_000, long: 1_000_000 };
 const samples = 200;
-/** Consecutive phases of a measurement. */
+/** A measurement has this number of phases, one after another. */
 const spells = 5;
 const warmUps = 20;
 
@@ -91,7 +91,7 @@ interface Compared<Subject> {
   read: Read<Subject>;
 }
 
-/** Alternately, so that other load on the machine affects both. */
+/** Measures both alternately, so that other load on the machine affects both. */
 async function compare<Subject>(
   figure: string,
   figureOf: (times: readonly number[]) => number,

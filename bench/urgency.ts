@@ -131,7 +131,7 @@ async function measureRounds(scene: Scene): Promise<void> {
 }
 
 /**
- * At a steady rate.
+ * Starts the calls at a steady rate.
  * @returns milliseconds from each code to its mail, and from each question to the first words of its answer
  */
 async function measure({ db, vault, api, students, clubId, arrivals }: Scene): Promise<Delays> {

@@ -5,7 +5,7 @@ export class Problem extends Error {
   override name = 'Problem';
 }
 
-/** One line for an ordinary error. */
+/** The message of an ordinary error is one line. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join('; ');
   if (!(error instanceof Error)) return String(error);

@@ -14,7 +14,7 @@ type Bound = 'student' | 'club' | 'process';
 const retryAfterSeconds = 5;
 /** In milliseconds. A client with one megabit per second sends about one part of the file in this time. */
 const undisturbedMs = 60_000;
-/** In this time a request must store the received bytes (at most two parts) and return its permit. */
+/** In milliseconds. In this time a request must store the received bytes (at most two parts) and return its permit. */
 const givingWayMs = 10_000;
 
 export const resumableUploads: Settings = {

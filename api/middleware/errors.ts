@@ -53,7 +53,7 @@ async function messageOf(api: Pick<ApiDeps, 'deps'>, context: Context, error: Do
   return key === undefined || language === defaultLanguage ? error.message : wordingIn(language).say(key);
 }
 
-/** No request waits so long for a lock (ENG-17). */
+/** Requests wait less time for a lock (ENG-17). */
 const retryAfterSeconds = 5;
 
 /** Logs kind and source location. The caller gets the id of the request, by which an operator finds the line. */

@@ -24,7 +24,7 @@ const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 /**
  * For `languageOf`, the best first. A student with a session reads their own language, otherwise the browser's; then the club's. @returns
- * undefined for administrators and programs, which read English
+ * undefined for administrators and programs, because they read English
  */
 export async function languagesOfReader(
   { deps }: Pick<ApiDeps, 'deps'>,

@@ -1,6 +1,6 @@
 /** The store of the limiter's counters. */
 
-/** Unreachable, or no answer in time. */
+/** The store is unreachable, or did not answer in time. */
 export class CountersUnavailable extends Error {
   constructor(cause?: unknown) {
     super('The counters of the rate limits are unreachable.', { cause });

@@ -84,7 +84,7 @@ export interface LimiterOptions {
 const windowsKept = 3;
 /** The rest of the current window and the whole next one. */
 const windowsRemembered = 2;
-/** The map is cleared when it has so many entries. */
+/** The map is cleared when it reaches this size. */
 const spentRemembered = 10_000;
 
 /**

@@ -7,10 +7,10 @@ import type { CounterStore } from './counter-store.ts';
 const table = 'rate_limit_counters';
 /** More than one, because one stalled connection must not block all calls. */
 const countsAtOnce = 3;
-/** One more for the removal of expired counters. */
+/** One connection more, for the removal of expired counters. */
 const connections = countsAtOnce + 1;
 const sweepEveryMs = 30_000;
-/** Small, so that a statement ends long before its time limit. */
+/** A page is small, so that a statement ends long before its time limit. */
 const sweepPage = 1_000;
 
 interface Increment {

@@ -40,7 +40,7 @@ const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute
 /** Booking and canceling are counted together. */
 const mentorshipSessions: Budget = { counter: 'mentorship_sessions', limit: 30, windowSeconds: hour, scope: 'student' };
 
-/** Removing or demoting a member, and revoking an invitation. */
+/** Counts removals and demotions of members, and revoked invitations. */
 const memberChanges: Budget = { counter: 'member_changes', ...writeRate, scope: 'administrator' };
 
 /** Administrators also use it on classroom paths. */

@@ -11,7 +11,7 @@ export type SpenderKind = 'admin' | 'student' | 'file' | 'key';
 interface Bounds {
   /** In a window. */
   readonly own: number;
-  /** So many calls of each caller pass even if the club's budget is used up. */
+  /** This share of each caller's calls passes even if the club's budget is used up. */
   readonly share: number;
   /** All shares of this kind together, while the club's budget is used up. */
   readonly reserve: number;

@@ -10,7 +10,7 @@ export interface Figures {
   readonly reached: readonly number[];
   /** Milliseconds that a piece takes from the model server to the client. */
   readonly lags: readonly number[];
-  /** Missing at the client, or in the wrong order. */
+  /** Deltas that the client did not get, or got in the wrong order. */
   readonly lostDeltas: number;
 }
 

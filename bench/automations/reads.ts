@@ -103,7 +103,7 @@ async function loadRuns(
   return run;
 }
 
-/** Alternately, so that other load on the machine affects both. */
+/** Measures both alternately, so that other load on the machine affects both. */
 async function compare(db: Database, figure: string, read: Read, short: Seeded, long: Seeded): Promise<void> {
   const took = { short: [] as number[], long: [] as number[] };
   for (let sample = 0; sample < samples; sample++) {

@@ -64,7 +64,7 @@ export async function publish(deps: Deps, clubId: Id, steps: readonly Step[]): P
 
 const atOnce = 500;
 
-/** One fact for each student, which starts or wakes a run. */
+/** Records one fact for each student. The fact starts or wakes a run. */
 export async function tellTagged(db: Database, { clubId, studentIds }: AutomationClub, tagId: Id): Promise<void> {
   for (let from = 0; from < studentIds.length; from += atOnce) {
     const page = studentIds.slice(from, from + atOnce);

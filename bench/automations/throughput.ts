@@ -64,7 +64,7 @@ export async function measureThroughput({ db, vault, launch }: Scene): Promise<v
   reportBeside(`steps/s of runs with ${stepsOfLong} steps`, steps);
 }
 
-/** Twelve steps, without a wait and without a mail. */
+/** These twelve steps have no wait and no mail. */
 function longWay(tag: Id): Step[] {
   const condition = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] } as const;
   return Array.from({ length: stepsOfLong / 4 }, (_, nth): Step[] => [

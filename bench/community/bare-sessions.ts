@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { newId, type Id } from '../../platform/core/ids.ts';
 
-/** ISO 8601, so that the row can be sent as JSON. */
+/** Times are in ISO 8601, so that the row can be sent as JSON. */
 export interface SessionRow {
   clubId: Id;
   mentorshipId: Id;

@@ -18,7 +18,7 @@ const rounds = 5;
 const secondsARound = 4;
 /** Enough to keep a process busy, few enough that no booking waits long. */
 const connections = 16;
-/** Each side of the comparison has so many mentors. */
+/** Each side of the comparison has this number of mentors. */
 const mentors = 100;
 /** A student may book only 30 times an hour. Not a multiple of the number of mentors, so each student meets every mentor. */
 const students = 2_001;
@@ -26,7 +26,7 @@ const minutes = 15;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** Sixteen run in parallel, each with a different mentor and student. */
+/** Sixteen bookings run in parallel, each with a different mentor and student. */
 interface Booking {
   mentor: number;
   student: number;

@@ -49,7 +49,7 @@ export interface Gold {
   hidden: readonly string[];
   /** A reader must not return these words. */
   absent: readonly string[];
-  /** Other right spellings of words. */
+  /** Other spellings of words that are also right. */
   same: Readonly<Record<string, readonly string[]>>;
   /** The reader must refuse the file with one of these codes. */
   refused: readonly string[];

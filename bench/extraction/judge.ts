@@ -35,7 +35,7 @@ export interface Judgement {
    * also takes up a column.
    */
   cells: Share;
-  /** Expected warnings and refusals. */
+  /** The share of expected warnings and refusals that came. */
   warned: Share;
   /** Missing words of pages without a warning. Words of a refused file do not count. */
   lostSilently: number;
@@ -126,7 +126,7 @@ interface Compared {
   order: Share;
   missing: Missing[];
   extra: string[];
-  /** Read in a wrong order. */
+  /** Words that were read in a wrong order. */
   moved: string[];
 }
 

@@ -15,7 +15,7 @@ const pieces = new RegExp(`[${unspaced}]\\p{M}*|[^${unspaced}${unspacedMarks}]+`
 /** Stands for a blank between two letters of such a script. */
 const blank = '␣';
 
-/** Removed from both ends of a word. */
+/** These characters are removed from both ends of a word. */
 const ends = '.,;:!?…()[]{}"\'“”‘’«»„|•◦▪‣●○■□☐☑☒–—·*،؛؟।';
 
 /**

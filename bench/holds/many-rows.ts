@@ -33,7 +33,7 @@ export async function lengthenTexts(source: DataSource, clubId: Id): Promise<str
   return failed;
 }
 
-/** More than a page. */
+/** This is more than a page. */
 const copies = 120;
 /** No operation lists these rows, such as the tables of the engine and of sessions. */
 const unlisted = /^(facts|wakes|.*_sessions|pending_|rate_|vault_|one_time_|transactional_|.*_tallies|.*_months|clubs)/;

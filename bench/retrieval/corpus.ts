@@ -26,7 +26,7 @@ export interface CorpusDocument {
   /** Questions refer to the document by this name. */
   name: string;
   title: string;
-  /** Beginning with page 1. */
+  /** The first item is page 1. */
   pages: CorpusBlock[][];
 }
 

@@ -29,7 +29,7 @@ export const retrievalMeasurements = ['quality', 'scripts', 'citations', 'size',
 
 /** A page is found if one of these first passages is from it. */
 const mostPassages = 8;
-/** Each question is asked so often, to measure its time. */
+/** Each question is repeated, to measure its time. */
 const repetitions = 5;
 
 const sizes = { small: 5_000, large: 50_000 };

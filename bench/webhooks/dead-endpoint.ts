@@ -9,7 +9,7 @@ const attemptLimitMs = 20_000;
 /** The breaker must be open by then. Five failures open it. */
 const maxFacts = 20;
 
-/** One after another, until the failed attempts have opened the breaker. */
+/** Sends messages one after another, until the failed attempts have opened the breaker. */
 export async function throttle(db: Database, club: BenchClub): Promise<void> {
   for (let facts = 1; facts <= maxFacts; facts++) {
     await commitFact(db, club);

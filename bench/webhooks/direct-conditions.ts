@@ -46,7 +46,7 @@ export async function measureRefused(scene: Scene): Promise<void> {
   }
 }
 
-/** Adds receivers that refuse the first attempt of one message in so many. */
+/** Adds receivers that refuse the first attempt of one message in `oneIn`. */
 async function addRefusing(
   scene: Scene,
   oneIn: number,

@@ -45,7 +45,7 @@ export async function measureBacklog(scene: Scene): Promise<void> {
   await ours(factsARound * warmUpShare);
   await bare(factsARound * warmUpShare);
   const measured: Round[] = [];
-  // Alternately, so that a slow phase of the machine affects both.
+  // Each round measures both, so that a slow phase of the machine affects both.
   for (let round = 1; round <= rounds; round++) {
     await untilIdle(worker.pid);
     const figures = {

@@ -10,7 +10,7 @@ const backlogLimitMs = 100 * factsAtOnce;
 /** The direct lane delivers the backlog within seconds, so the other club must commit more often. */
 const otherEveryMs = laneSettings()['WEBHOOK_FIRST_ATTEMPT'] === 'direct' ? 50 : 200;
 const factsAlone = 100;
-/** A meaningful p95 needs so many facts. */
+/** A meaningful p95 needs this number of facts. */
 const leastFacts = 40;
 /** The p95 of the other club, in milliseconds. */
 const aim = 2_000;

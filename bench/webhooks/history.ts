@@ -13,7 +13,7 @@ import { median, onFreshStack, progress, quantile, report, type Bench } from '..
 
 const sizes = { short: 10_000, long: 5_000_000 };
 const samples = { list: 200, claim: 200, retention: 50 };
-/** Consecutive phases of a measurement. */
+/** A measurement has this number of phases, one after another. */
 const spells = 5;
 /** These reads open connections and load pages into memory, as in a running service. */
 const warmUps = 20;

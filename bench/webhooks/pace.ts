@@ -5,7 +5,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Listener } from './scene.ts';
 
-/** If a fact is still missing so long after the last commit, the run is invalid. */
+/** If a fact is still missing this long after the last commit, the run is invalid. */
 const arrivalLimitMs = 60_000;
 
 /** Calls `act` with 0, 1, 2 …, as long as `goOn` returns true. @param everyMs if `act` takes longer, the next call follows immediately */

@@ -13,7 +13,7 @@ const settleLimitMs = 120_000;
 
 export interface ProcessCost {
   memoryMb: number;
-  /** All threads, in milliseconds a second. 1,000 is one whole core. */
+  /** The CPU time of all threads, in milliseconds a second. 1,000 is one whole core. */
   cpu: number;
 }
 

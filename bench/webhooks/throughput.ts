@@ -19,7 +19,7 @@ export async function measureThroughput(scene: Scene): Promise<void> {
   await ours(warmUpFacts);
   await bareEngine(port, warmUpFacts);
   const measured: Round[] = [];
-  // Alternately, so that a slow phase of the machine affects both.
+  // Each round measures both, so that a slow phase of the machine affects both.
   for (let round = 1; round <= rounds; round++) {
     const figures = {
       ours: await withCost(scene, 'worker', worker.pid, factsARound, () => ours(factsARound)),

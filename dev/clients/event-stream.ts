@@ -3,7 +3,7 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 export interface ServerEvent {
   readonly event: string;
-  /** Parsed from the JSON of the event's `data` lines. */
+  /** The value of the JSON in the event's `data` lines. */
   readonly data: unknown;
 }
 

@@ -9,7 +9,7 @@ import type { Certificate } from '../stack/certificates.ts';
 import { host } from '../stack/ports.ts';
 
 export interface ReceivedRequest {
-  /** 1 for the first request. */
+  /** The first request has the number 1. */
   readonly number: number;
   readonly method: string;
   readonly path: string;

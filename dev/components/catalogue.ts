@@ -28,7 +28,7 @@ export interface Component {
   readonly sources: readonly Source[];
   /** Programs that the user can install, so that one of the sources works. */
   readonly advice: readonly string[];
-  /** Why an executable on the PATH is unusable, if it is. */
+  /** Says why an executable on the PATH is unusable; undefined if it is usable. */
   flawOf(executable: string): Promise<string | undefined>;
   /** Throws if a newly installed executable does not work on this machine. */
   check(executable: string): Promise<void>;
@@ -53,7 +53,7 @@ const ffmpegPackages = {
 
 /** The first server whose task queues support fairness keys. */
 const oldestTemporalServer = '1.29.0';
-/** About two years old. playwright-core may not work with older releases. */
+/** This release is about two years old. playwright-core may not work with older ones. */
 const oldestChromium = '131';
 
 const { linux, amd64 } = { linux: os.platform() === 'linux', amd64: os.arch() === 'x64' };

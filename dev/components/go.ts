@@ -6,11 +6,11 @@ import type { Source } from './catalogue.ts';
 import { findOnPath, versionFlaw } from './version.ts';
 
 export interface GoModule {
-  /** package@version, for `go install`. */
+  /** The argument of `go install`: package@version. */
   readonly module: string;
   /** The program's name in this project. Go names a program after the last part of its package path. */
   readonly executable: string;
-  /** Printed before a long build begins. */
+  /** This text is printed before a long build begins. */
   readonly duration: string;
 }
 

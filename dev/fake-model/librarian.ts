@@ -29,7 +29,7 @@ const maxCited = 3;
 /** Words are compared by their first letters, without a final s, because the forms of a word differ at the end. */
 const comparedLetters = 6;
 const shortestWord = 4;
-/** Frequent words of questions that name no subject. */
+/** These words are frequent in questions, and name no subject. */
 const askingWords = new Set(
   'about does from have here into long many much must shall should that their them then there these they this what when where which whom whose will with would your como deve devem esse essa este esta isso isto mais muito onde para pela pelo porque qual quais quando quanto quantos quem sobre tenho'.split(
     ' ',

@@ -11,7 +11,7 @@ export type Outcome =
   | 'closed_by_client';
 
 export class SeenRequest {
-  /** 1 for the first request. */
+  /** The first request has the number 1. */
   readonly number: number;
   /** The header `request-id`. */
   readonly id: string;

@@ -19,7 +19,7 @@ const lookBack = 20;
 const contextWindow = 200_000;
 
 export interface PromptUse {
-  /** Neither read from the cache nor written to it. */
+  /** Tokens that were neither read from the cache nor written to it. */
   readonly input: number;
   readonly cacheWrite: number;
   readonly cacheRead: number;
@@ -72,7 +72,7 @@ interface Prefix {
   readonly index: number;
   readonly block: Block;
   readonly hash: string;
-  /** Up to the end of the block. */
+  /** The tokens up to the end of the block. */
   readonly tokens: number;
 }
 

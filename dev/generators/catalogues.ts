@@ -107,7 +107,7 @@ function messageProblems(language: string, text: string, english: Message): stri
   ];
 }
 
-/** Their code uses messages. Tests and catalogues do not count. */
+/** Code in these folders uses messages. Tests and catalogues do not count. */
 const codeFolders = ['activities', 'api', 'dev', 'domain', 'worker'];
 
 /** @returns keys that no code uses. A key built with `${…}` counts as used if it could match. */

@@ -34,7 +34,7 @@ export interface Message extends Summary {
 }
 
 export interface MessageFilter {
-  /** Case does not matter. */
+  /** Only messages to this address; case does not matter. */
   readonly to?: string;
 }
 
@@ -102,7 +102,7 @@ export class MessageStore {
     };
   }
 
-  /** Unchanged, with all headers. */
+  /** Returns the unchanged source, with all headers. */
   source(id: string): Promise<Buffer> {
     return readFile(this.#sourceFile(id));
   }

@@ -13,7 +13,7 @@ const verdictsFile = new URL('verdicts.json', import.meta.url);
 
 interface Verdicts {
   checker: string;
-  /** Written as in code. */
+  /** The patterns are written as in code. */
   linear: string[];
 }
 

@@ -110,7 +110,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** One sentence, and the last lines of the output. */
+/** Returns one sentence, and the last lines of the output. */
 export function describeExit(child: Child, exit: Exit): string {
   const how = exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
   const lines = child.lastLines();

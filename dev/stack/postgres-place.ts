@@ -124,7 +124,7 @@ function postgresUser(): Identity {
   } catch {
     spawnSync('groupadd', ['--system', 'postgres']);
     const isCreated = spawnSync('useradd', ['--system', '-g', 'postgres', '-M', 'postgres']).status === 0;
-    // BusyBox has different options.
+    // The `adduser` of BusyBox has different options.
     if (!isCreated) spawnSync('adduser', ['-S', '-D', '-H', 'postgres']);
   }
   try {

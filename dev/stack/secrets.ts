@@ -4,7 +4,7 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 export interface Secrets {
-  /** 32 bytes in base64. */
+  /** The key has 32 bytes, in base64. */
   readonly masterKey: string;
   readonly postgresPassword: string;
   readonly storageSecretKey: string;

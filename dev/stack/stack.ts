@@ -36,11 +36,11 @@ export interface StackOptions {
 }
 
 export interface Stack {
-  /** Everything that config.ts needs, and MAILBOX_URL. Omitted parts have no variables. */
+  /** All variables that config.ts needs, and MAILBOX_URL. Omitted parts have no variables. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Absent if it is omitted or replaced. */
+  /** Absent if the mailbox is omitted or replaced. */
   readonly mailbox?: Mailbox;
-  /** API and worker trust its certificates (EGRESS_EXTRA_CA_FILE). */
+  /** API and worker trust the certificates of this authority (EGRESS_EXTRA_CA_FILE). */
   readonly authority: Authority;
   /** The current process ids of the parts that are separate processes. */
   readonly pids: Readonly<Partial<Record<PartName, number>>>;

@@ -13,7 +13,7 @@ export interface PermitHolder {
 
 export interface PermitLine {
   ofAClub: number;
-  /** Within the club's limit. */
+  /** The limit of a person, within the club's limit. */
   ofAPerson: number;
   patienceMs: number;
 }
@@ -41,7 +41,7 @@ interface ClubUse {
 }
 
 const defaultLine: PermitLine = { ofAClub: 8, ofAPerson: 2, patienceMs: 10_000 };
-/** Assumed until the club's first work has ended. */
+/** This duration is assumed until the club's first work has ended. */
 const unknownMs = 1_000;
 /** A longer duration counts as this, because the next work of the club may be short. */
 const longestWorkMs = 15_000;

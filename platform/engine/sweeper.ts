@@ -140,7 +140,7 @@ const expiries = [
   },
 ];
 
-/** One batch of each. */
+/** Removes one batch of each kind. */
 export async function removeExpired(db: Queries, now: Date): Promise<void> {
   for (const { table, key, isOver, ageMs } of expiries) {
     const before = new Date(now.getTime() - ageMs);

@@ -38,7 +38,7 @@ export type Turn = Map<Priority, Id>;
  * become free again, for example rows of a dead relay. So a relay sometimes reads all rows.
  */
 export interface Front {
-  /** All earlier rows are gone; undefined if unknown. */
+  /** All rows before this time are gone; undefined if unknown. */
   since: Date | undefined;
   /** The last reading of all rows (`performance.now()`), and its duration in milliseconds. */
   lookedAt: number;
@@ -90,7 +90,7 @@ export interface InHand {
   bulk: number;
 }
 
-/** A claim is tried so often if other transactions have locked every candidate. */
+/** A claim is repeated if other transactions have locked every candidate. */
 const maxTries = 6;
 
 export async function claimInTurns<Row>(

@@ -8,7 +8,7 @@ export interface Build {
   readonly buildId: string;
 }
 
-/** undefined in a checkout. */
+/** A checkout has no build: undefined. */
 export const build: Build | undefined = isBuilt
   ? (JSON.parse(readFileSync(new URL('../../build.json', import.meta.url), 'utf8')) as Build)
   : undefined;

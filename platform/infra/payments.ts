@@ -51,7 +51,7 @@ export interface PaymentProcessor {
    */
   findCharge: (customerId: string, addOnId: Id) => Promise<ChargeOutcome | undefined>;
   /**
-   * Paid payments for add-ons, newest first.
+   * Returns paid payments for add-ons, newest first.
    * @throws Stripe.errors.StripeError
    */
   paidSince: (since: Date) => AsyncIterable<MadeCharge>;

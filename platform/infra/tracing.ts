@@ -38,9 +38,9 @@ export interface Tracer {
   nameRequest(route: string): void;
   /** From now on. */
   trust(trusts: Trusts): void;
-  /** Once a minute at most. */
+  /** Calls `tell` once a minute at most. */
   reportLosses(tell: (loss: LostSpans) => void): void;
-  /** Within a few seconds. */
+  /** Stops within a few seconds. */
   stop(): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ export interface ClientOptions {
   readonly token?: string | (() => string | Promise<string>);
   /** For one try, in milliseconds; 30 s if absent. A stream may last longer, but must not be silent for 45 s. */
   readonly timeoutMs?: number;
-  /** Further tries after the first; 3 if absent. */
+  /** The number of further tries after the first; 3 if absent. */
   readonly retries?: number;
   /** In milliseconds; 60 s if absent (the window of the rate limits). A longer `Retry-After` ends the call. */
   readonly maxRetryAfterMs?: number;

@@ -7,7 +7,7 @@ import type { RetryConfig, RetryContext } from './generated/runtime/types.ts';
 const spreadMs = 1_000;
 
 export interface RetryOptions {
-  /** Further tries after the first. */
+  /** The number of further tries after the first. */
   readonly retries: number;
   /** In milliseconds. A longer `Retry-After` ends the call. */
   readonly maxRetryAfterMs: number;

@@ -7,7 +7,7 @@
 
 export type Judgement = 'good' | 'bad' | 'undecided';
 
-/** White space and quote markers before an address. */
+/** The characters of white space and quote markers before an address. */
 const longestGap = 60;
 /** The length of an address before its first slash, except in a mail address. */
 const longestBeginning = 120;

@@ -50,7 +50,7 @@ export interface Egress {
 const registrationLookUpMs = 5_000;
 
 /**
- * One for each process.
+ * Each process has one egress.
  * @param options.allowedNetworks CIDR blocks, empty in production
  * @param options.extraCa PEM, in addition to the authorities of Node
  * @param options.resolve by DNS if absent

@@ -56,7 +56,7 @@ interface Exchange {
   head: { status: number; retryAfter: string | undefined } | undefined;
   start: Buffer;
   error: unknown;
-  /** Name resolution, TCP and TLS had succeeded. */
+  /** True when name resolution, TCP and TLS have succeeded. */
   isConnected: boolean;
 }
 
@@ -158,7 +158,7 @@ function outcomeOf(error: unknown, code: string): PostAnswer['outcome'] {
   return /^ERR_(SSL|TLS)_/.test(code) ? 'tls_error' : 'connection_error';
 }
 
-/** Text that Postgres can store. A replacement character has three bytes. */
+/** Returns text that Postgres can store. A replacement character has three bytes. */
 function excerptOf(bytes: Buffer, excerptBytes: number): string {
   const text = decode(bytes).replaceAll('\0', '\uFFFD');
   return decode(Buffer.from(text).subarray(0, excerptBytes));

@@ -25,7 +25,7 @@ const isInterimSoFar = (text: string): boolean =>
  */
 export class ResponseHead {
   #phase: 'start' | 'interim' | 'head' | 'body' = 'start';
-  /** Their meaning depends on the next bytes. */
+  /** The meaning of these bytes depends on the next bytes. */
   #undecided: Buffer = Buffer.alloc(0);
   #skipped = 0;
   /** True when the receiver has the request. */

@@ -4,7 +4,7 @@ import { endedWith, runPictureProcess, unreadable, type PictureProcess } from '.
 export const mailPictureRules = {
   /** In pixels: twice the width of e-mails, for high-resolution screens. */
   width: 1_200,
-  /** Smaller, because an animation has many frames. */
+  /** An animation is smaller, because it has many frames. */
   animatedWidth: 600,
   frames: 500,
   mostBytes: 5 * 1_024 * 1_024,

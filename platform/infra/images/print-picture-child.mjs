@@ -28,7 +28,7 @@ try {
   process.exitCode = 2;
 }
 
-/** Full resolution, because logos have sharp edges of strong colors. */
+/** Colors keep their full resolution, because logos have sharp edges of strong colors. */
 async function inJpeg(image) {
   const { data, info } = await image
     .jpeg({ quality: 90, chromaSubsampling: '4:4:4' })

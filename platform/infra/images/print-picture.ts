@@ -1,7 +1,7 @@
 /** Prepares an image for printed documents: a separate process makes a form that a PDF can contain unchanged. */
 import { endedWith, runPictureProcess, unreadable, type PictureProcess } from './pictures.ts';
 
-/** Upright, in sRGB and without metadata. */
+/** The picture is upright, in sRGB and without metadata. */
 export interface PrintPicture {
   /** In pixels. */
   width: number;

@@ -49,7 +49,7 @@ export const otherColumns: readonly SealedColumn[] = [
   sealed(IdempotencyKey, 'answer', uuid),
 ];
 
-/** Resealed last: until then, each start needs the former key. */
+/** This column is resealed last: until then, each start needs the former key. */
 export const ownColumn: SealedColumn = sealed(VaultSecret, 'sealed', { id: 'name', type: 'text' });
 
 export const sealedColumns: readonly SealedColumn[] = [...otherColumns, ownColumn];

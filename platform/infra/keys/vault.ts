@@ -23,7 +23,7 @@ const macBytes = { least: 16, most: 32 };
 export const sealHeaderBytes = 1 + keyIdBytes;
 
 export interface Vault {
-  /** 4 bytes, which reveal nothing about the key. */
+  /** These 4 bytes reveal nothing about the key. */
   readonly keyId: Buffer;
   /** The beginning of the values of each given key. The current key is first. */
   readonly headers: readonly [Buffer, ...Buffer[]];

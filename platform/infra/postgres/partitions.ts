@@ -16,7 +16,7 @@ export const spans = {
 
 export interface PartitionedTable {
   name: string;
-  /** Times, or ids that begin with their time. */
+  /** The column has times, or ids that begin with their time. */
   key: { column: string; of: 'ids' | 'times' };
   span: keyof typeof spans;
 }

@@ -25,7 +25,7 @@ export async function insertWithPublicId(
   while (!(await insert(candidates.next().value)));
 }
 
-/** Unique for each kind within a club. */
+/** A public id is unique for each kind within a club. */
 export const publicIdIndexes: Readonly<Record<PublicKind, string>> = {
   course: 'courses_club_public_id',
   lesson: 'lessons_club_public_id',

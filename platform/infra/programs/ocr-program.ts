@@ -106,7 +106,7 @@ async function isPdf(file: string): Promise<boolean> {
   }
 }
 
-/** Grey bars of 400 by 200 pixels, without letters. */
+/** The page has grey bars of 400 by 200 pixels, without letters. */
 function trialPdf(): Buffer {
   const [width, height] = [400, 200];
   const dots = Buffer.alloc(width * height, 0xff);

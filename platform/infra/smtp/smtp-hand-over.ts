@@ -41,7 +41,7 @@ export type HandOver =
   | { kind: 'unknown' };
 
 export interface SmtpHandOver {
-  /** So many messages are sent at the same time. */
+  /** The number of messages that are sent at the same time. */
   connections: number;
   /** Runs the work when a connection is idle. It may make one `handOver`. */
   onConnection: <T>(work: () => Promise<T>) => Promise<T>;

@@ -42,7 +42,7 @@ const copiesAtOnce = 4;
 /** The address is used immediately, but the store's clock may be slow. */
 const sendSeconds = 15 * 60;
 
-/** A removal is repeated so often if other removals of this file run at the same time. */
+/** A removal is repeated if other removals of this file run at the same time. */
 const removalRounds = 5;
 
 /** Everyone who has this request can send it until it expires. */

@@ -96,7 +96,7 @@ export function withTimeToJoin(client: S3Client): S3Client {
   return Object.assign(Object.create(client) as S3Client, { send });
 }
 
-/** One upload during one request. */
+/** An object of this class serves one upload during one request. */
 export class PartStore extends S3Store {
   readonly #record: UploadRecord;
   /** The parts before the first missing part, by the last listing. */

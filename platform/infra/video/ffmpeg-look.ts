@@ -4,13 +4,13 @@ import { askProgram, firstWords, lookUp } from '../programs/programs.ts';
 import type { FfmpegBounds, runFfmpeg } from './ffmpeg.ts';
 
 export interface FfmpegFinding {
-  /** Absolute; absent if there is no such program. */
+  /** An absolute path; absent if there is no such program. */
   readonly file?: string;
   /** Such as `7.1.5-0+deb13u1`. */
   readonly version?: string;
   /** Follows the program's name in a message. Absent if the program works. */
   readonly flaw?: string;
-  /** Why it cannot make renditions at all, with the remedy. */
+  /** Reasons why this ffmpeg cannot make renditions at all, with the remedy. */
   readonly mistakes: readonly string[];
   /** A sentence for each skipped program. */
   readonly notes: readonly string[];

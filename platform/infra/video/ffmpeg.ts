@@ -9,7 +9,7 @@ export type FfmpegBounds = Pick<ProgramBounds, 'timeMs' | 'memoryMb' | 'fileByte
 /** `failed`: ffmpeg failed or exceeded a limit. `absent`: there is no such executable file. */
 export type FfmpegOutcome = 'done' | 'failed' | 'absent';
 
-/** Searched on the PATH. A deployment can name a different file. */
+/** This name is searched on the PATH. A deployment can name a different file. */
 export const usualFfmpeg = 'ffmpeg';
 
 /** Contains no secret. */

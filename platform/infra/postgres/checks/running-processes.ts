@@ -14,7 +14,7 @@ export interface RunningProcess extends Build {
 }
 
 /**
- * Immediately, and every 10 s.
+ * Writes a heartbeat immediately, and then every 10 s.
  * @param name `api` or `worker`
  * @param build undefined in a checkout, which writes no heartbeat
  * @param onFailure gets the error of a heartbeat

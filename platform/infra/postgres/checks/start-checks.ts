@@ -46,7 +46,7 @@ export async function databaseMistakes(
       url,
       async (client) => {
         const clock = clockMistakes(database);
-        // One after another, because they share a connection.
+        // The checks run one after another, because they share a connection.
         const checks = [
           await asFarAsPossible(schemaMistakes(client, build)),
           await asFarAsPossible(limitMistakes(client)),

@@ -10,7 +10,7 @@ import type { DatabaseSettings } from '../../../../entities/data-source.ts';
 const dayMs = 86_400_000;
 /** Beyond the longest wait of an automation and the end of the next year. */
 const comparedDays = 730;
-/** More than the IANA database has. */
+/** The IANA database has fewer zones. */
 const mostZones = 1_000;
 /** A message only counts the other zones. */
 const namedZones = 20;
@@ -31,7 +31,7 @@ export interface Difference {
 }
 
 export interface ZoneReport {
-  /** Their clocks show UTC. */
+  /** The clocks of people in these zones show UTC. */
   unknownHere: readonly string[];
   /** Zones in use. */
   unknownThere: readonly string[];

@@ -23,7 +23,7 @@ export async function drain(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  // A connection that a client keeps open becomes idle after its last answer, and would delay the end of the process.
+  // A client may keep its connection open. The connection is idle after its last answer, and would delay the end of the process.
   const closeIdle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
   const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
   await closed;

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- agents` asks an agent questions through two API processes and a worker, and compares the answers with the bare SDK. It
+ * `npm run bench -- agents` asks an agent questions through two API processes and a worker. It compares the answers with the bare SDK. It
  * measures how soon an answer begins, how late its pieces arrive, and the cost of many streams.
  */
 import type Anthropic from '@anthropic-ai/sdk';

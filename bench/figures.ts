@@ -122,7 +122,7 @@ export function recordLine(line: string, values: Readonly<Record<string, number>
 }
 
 /**
- * @returns relative to the project's directory
+ * @returns the path relative to the project's directory
  * @throws Error if no line was recorded, for example because only a part of the gold set was measured
  */
 export function saveRun(suite: string): string {

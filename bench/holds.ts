@@ -20,7 +20,7 @@ import { progress } from './support.ts';
 
 export const holdMeasurements = ['operations'] as const;
 
-/** Only the shortest time counts, because a longer one may include the loading of code, or a garbage collection for earlier requests. */
+/** Only the shortest time counts. A longer one may include the loading of code, or a garbage collection for earlier requests. */
 const times = 3;
 /** Four-byte characters, and variables and Markdown marks without an end. */
 const fillers = ['😀', '{{', '*[_`<- '];

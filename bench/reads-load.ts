@@ -27,7 +27,7 @@ const name = `CASE WHEN n = total / 2 THEN 'Zacharias Quetzalcoatl' ELSE
   (ARRAY['Silva', 'Lovelace', 'Santos', 'Hopper', 'Turing', 'Dijkstra', 'Liskov', 'Hamilton', 'Perlman', 'Okonkwo'])[1 + mixed / 14 % 10] ||
   (ARRAY['son', 'sen', 'berg', 'feld', 'mann', 'stein', 'ova', 'ski', 'ez', 'ström', 'dal', 'vik', 'gaard', 'lund', 'holm', 'quist', 'ard', 'otto', 'elli', 'ini'])[1 + mixed / 140 % 20] END`;
 
-/** @returns with courses and deliveries, without students */
+/** @returns a club with courses and deliveries, without students */
 export async function seedClub({ source }: Database): Promise<Club> {
   const clubId = newId();
   await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [clubId]);
@@ -47,7 +47,7 @@ export async function seedClub({ source }: Database): Promise<Club> {
 
 /**
  * One of 20 students is unverified, one of 20 enrollments is revoked, and one of 50 certificates is revoked. Indexes are built after the
- * inserts, as in the restore of a backup, because otherwise the inserts take several times as long.
+ * inserts, as when a backup is restored. Otherwise the inserts take several times as long.
  */
 export async function loadClub(db: Database, databaseUrl: string, club: Club, records: number): Promise<void> {
   // The connections of the product have time limits for statements and for idle transactions.

@@ -2,7 +2,7 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import { Queries } from '../platform/infra/postgres/database.ts';
 
-/** @returns in the order of the statements; `sequential: table` for a statement without an index */
+/** @returns the indexes in the order of the statements; `sequential: table` for a statement without an index */
 export async function indexesOf(source: DataSource, read: (db: Queries) => Promise<unknown>): Promise<string[]> {
   const found = new Set<string>();
   await source.transaction(async (tx) => {

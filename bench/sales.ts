@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- sales` measures three things: accepted notices a second, beside a bare Koa route with this insert; sales of one club a
  * second, until their three facts (account, purchase, access) have reached the endpoint; and the wait of a sale while other transactions
- * lock the club's count of students, for 11 s each, longer than any import (ENG-17).
+ * lock the club's count of students. Each lock lasts 11 s, longer than any import (ENG-17).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database, Transaction } from '../platform/infra/postgres/database.ts';

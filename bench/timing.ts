@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- timing`: does the duration of a call reveal that an address is known (DEC-63)? It makes 2,000 calls each with known and
- * unknown addresses (`TIMING_CALLS`) in random order, and compares them by the Mann-Whitney test. It also measures calls without a mail,
+ * `npm run bench -- timing`: does the duration of a call reveal that an address is known (DEC-63)? It makes 2,000 calls (`TIMING_CALLS`)
+ * with known addresses and as many with unknown ones, in random order. It compares them by the Mann-Whitney test. It also measures calls
+ * without a mail,
  * after the maximum number of mails in an hour.
  */
 import { readConfig } from '../config.ts';

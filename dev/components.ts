@@ -18,8 +18,7 @@ export interface LocateOptions {
 
 /**
  * Finds a component's executable in this order: the variable that names it, the PATH, our cache, then the sources. The cache stores the
- * first source that works. A program on the PATH is skipped, with a line that says why, if its version is wrong or it does not work
- * (DEC-163).
+ * first source that works. A program on the PATH is skipped if its version is wrong or it does not work. A line says why (DEC-163).
  * @returns an absolute path
  * @throws Problem when no source works; the message lists each try and says what to do
  */

@@ -149,7 +149,7 @@ async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => 
   return environment;
 }
 
-/** @returns the environment by which API and worker use the fake model, even if the caller has a key for the real model */
+/** @returns variables by which API and worker use the fake model, even if the caller has a key for the real one */
 async function startFakeModel(port: number, stops: Stop[], dependOn: (child: Child) => void): Promise<Environment> {
   const model = startProcess('The fake model', 'dev/fake-model/serve.ts', {
     ...process.env,

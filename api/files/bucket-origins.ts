@@ -1,4 +1,4 @@
-/** Sets the CORS rule of the private bucket, so that browsers can upload from the origins that may call the API (MED-12). */
+/** Sets the CORS rule of the private bucket. Browsers can then upload from the origins that may call the API (MED-12). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { describeError } from '../../platform/infra/describe-error.ts';

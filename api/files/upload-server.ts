@@ -96,8 +96,7 @@ class UploadServer extends Server {
   #isHead = false;
 
   /**
-   * Returns when the connection closes. srvx (the server library of tus) would wait for the end of an answer that no client can read any
-   * more.
+   * Returns when the connection closes. srvx, the server library of tus, would wait until the answer ends, which no client reads any more.
    */
   override async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const closed = new Promise((resolve) => res.once('close', resolve));

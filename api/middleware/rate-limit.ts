@@ -1,4 +1,4 @@
-/** Charges the request to its rate limit (LIM-1 to LIM-11), after the session check and before the body is read (DEC-6). */
+/** Charges the request to its rate limit (LIM-1 to LIM-11). The session was checked before, and the body is read afterwards (DEC-6). */
 import { readUnsubscribeToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import { admit, admitChange, admitPreview, type BudgetState, type Call } from '../rate-limits/admission.ts';
 import { idOf } from '../operation.ts';

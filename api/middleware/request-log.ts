@@ -1,4 +1,4 @@
-/** Gives every request an id, a time and a log line, with the route's pattern and never the path or query. */
+/** Gives every request an id, a time and a log line. The line has the route's pattern, and never the path or query. */
 import { randomUUID } from 'node:crypto';
 import { traceId } from '../../platform/infra/tracing.ts';
 import { requestDuration } from '../metrics.ts';

@@ -37,8 +37,8 @@ export function findCaller(api: ApiDeps, operation: ContractOperation): Middlewa
 export const countAsClub: Middleware = async (context, next) => forClub(clubIdOf(context), next);
 
 /**
- * Without a club in the path, the club in the body counts. Requests with only a token share one group. Such a request can hold its
- * connection long, because a confirmation may wait for the lock on a club's count of students.
+ * Without a club in the path, the club in the body counts. Requests with only a token share one group. Such a request may hold its
+ * connection long: a confirmation can wait for the lock on a club's count of students.
  */
 export const countAsClubOfBody: Middleware = async (context, next) => {
   const { body } = context.request as unknown as { body?: { club_id?: unknown } };

@@ -22,7 +22,7 @@ const imageOrigins = ({ html }: Preview): string[] => [
   ...new Set([...html.matchAll(/<img\b[^<>]*? src="(https?:\/\/[^/"?#\s;,]+)/g)].flatMap(([, origin]) => origin ?? [])),
 ];
 
-/** A public file, such as the club's logo, redirects to the store, so an e-mail with such a file needs all hosts. */
+/** A public file, such as the club's logo, redirects to the store. So an e-mail with such a file needs all hosts. */
 const imageSources = (preview: Preview): string[] =>
   /<img\b[^<>]*? src="[^"]*\/public\/media\//.test(preview.html) ? ['http:', 'https:'] : imageOrigins(preview);
 

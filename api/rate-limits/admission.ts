@@ -145,7 +145,7 @@ async function charge(
   if (!verdict.allowed) throw tooMany(charged, verdict.retryAfterSeconds);
 }
 
-/** @returns only for budgets that API keys share; undefined if the counter was not read */
+/** @returns the state of a budget that API keys share; undefined for other budgets, or if the counter was not read */
 function stateAfter(verdict: Verdict, { rule, sharedBy, narrower }: Charge, now: number): BudgetState | undefined {
   if (sharedBy?.kind !== 'key') return undefined;
   const { counter, windowSeconds } = rule;

@@ -142,8 +142,8 @@ export const previewPages: Budget = { counter: 'preview_pages', ...writeRate, sc
  *
  * - The credential limit is only for `POST`, so it does not count `GET` and `DELETE` of `/v1/auth/session`. `GET` is a read. `DELETE` falls
  * under the row for writes "elsewhere".
- * - `POST /webhooks/billing` does not match `{platform}/{token}`, so it also falls under the row for writes "elsewhere". That is enough,
- * because one payment processor sends the plan changes one by one, and sends a change again after a 429.
+ * - `POST /webhooks/billing` does not match `{platform}/{token}`, so it also falls under the row for writes "elsewhere". That is enough:
+ * the payment processor sends the plan changes one by one, and repeats a change after a 429.
  */
 export const rules: readonly Rule[] = [
   {
@@ -303,8 +303,8 @@ const bySpecificity = rules
 /**
  * The matching row with the most literal segments.
  *
- * The path need not belong to an operation, so unknown paths are limited, too. All spellings of a path that a router or a proxy might
- * accept (case, percent-encoding, doubled and trailing slashes) lead to one row.
+ * The path need not belong to an operation, so unknown paths are limited, too. A router or a proxy may accept other spellings of a path
+ * (case, percent-encoding, doubled and trailing slashes). All lead to one row.
  *
  * @param request the path as the router matches it: percent-encoded, without origin, query and fragment. Otherwise a request with an
  * absolute URI could avoid its row.

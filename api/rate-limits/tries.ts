@@ -79,7 +79,7 @@ export async function tryCode<T>(
 }
 
 async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {
-  // Looked up even for a known device, so that the time of the answer does not reveal whether the device is known.
+  // Looked up even for a known device. Otherwise the time of the answer would reveal that the device is known.
   const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
   const source = device ?? (isKnown ? networkOf(account, ip) : undefined);
   if (source === undefined) return [{ budget: failedSignIns, subject: account }];

@@ -84,7 +84,7 @@ export async function tellTagged(db: Database, { clubId, studentIds }: Automatio
 
 /**
  * @param where SQL over `automation_runs`
- * @param unpaced if true, waiting bulk wakes get normal priority, so that no run waits for the rate limit of bulk work
+ * @param unpaced gives waiting bulk wakes normal priority, so that no run waits for the rate limit of bulk work
  */
 export async function untilRuns(
   { source }: Database,

@@ -57,7 +57,7 @@ export interface Gold {
 
 const folder = new URL('../../test/domain/knowledge/extraction/gold/', import.meta.url);
 
-/** @returns in the order of the file names @throws Error if a description lacks its file */
+/** @returns the gold texts in the order of the file names @throws Error if a description lacks its file */
 export async function readGoldSet(): Promise<Gold[]> {
   const names = (await readdir(new URL('files/', folder))).toSorted();
   const descriptions = (await readdir(new URL('texts/', folder))).toSorted();

@@ -35,7 +35,7 @@ export async function startDelayLine(url: string): Promise<DelayLine> {
       socket.setNoDelay(true);
     }
     near.pipe(far);
-    // Timers with one delay end in the order of their start, so the bytes stay in order, except when the delay changes.
+    // Timers with equal delays end in the order of their start. So the bytes stay in order unless the delay changes.
     far.on('data', (bytes) => setTimeout(() => near.destroyed || near.write(bytes), line.delayMs));
   });
   server.listen(0, '127.0.0.1');

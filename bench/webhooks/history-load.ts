@@ -76,8 +76,8 @@ async function dropIndexes(client: pg.Client): Promise<string[]> {
 
 async function loadChunk(client: pg.Client, history: History, from: number, to: number): Promise<void> {
   const { clubId, endpointId, deliveries, pending, end } = history;
-  // Spread evenly over the hours. `mixed`, a hash of the row's number, chooses type and status, so that they do not depend on the time or
-  // on each other.
+  // Spread evenly over the hours. `mixed`, a hash of the row's number, chooses type and status. So neither depends on the time or on the
+  // other.
   const rows = `
     SELECT n, $1::uuid AS club_id, $2::uuid AS endpoint_id,
            date_trunc('milliseconds', $3::timestamptz - make_interval(secs => ${historySeconds}::float8 * (${deliveries} - n) / ${deliveries})) AS created_at,

@@ -1,4 +1,4 @@
-/** The time from the commit of a fact to its arrival, at a rate so low that the machine is idle between two facts. */
+/** The time from the commit of a fact to its arrival. The rate is low, so the machine is idle between two facts. */
 import { median, quantile, report } from '../support.ts';
 import { measureDelays, times } from './pace.ts';
 import { withCost, type Scene } from './scene.ts';

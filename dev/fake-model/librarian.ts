@@ -26,7 +26,7 @@ interface Sentence extends Cited {
 export const nothingFits = 'I could not find anything about this in the material that I was given.';
 
 const maxCited = 3;
-/** Words are compared by their first letters, without a final s, because the forms of a word differ at the end. */
+/** The forms of a word differ at the end. So words are compared by their first letters, without a final s. */
 const comparedLetters = 6;
 const shortestWord = 4;
 /** These words are frequent in questions, and name no subject. */

@@ -76,7 +76,7 @@ const callsOf = (what: string, { limit, windowSeconds, scope }: Budget): Bound =
   beyond: '`429 rate_limited`',
 });
 
-/** The part of a club's limit for writes that one caller may use, and the part that others cannot use up (LIM-24). */
+/** Two parts of a club's limit for writes: what one caller may use at most, and what others cannot use up (LIM-24). */
 function sharesOf(kind: SpenderKind): Bound[] {
   const budget = kind === 'file' ? limits.libraryUploadCreations : limits.clubWrites;
   const { own, share, reserve } = sharedBudget(budget, kind);

@@ -1,6 +1,6 @@
 /**
  * Run `node dev/packages/complete-lock.mjs` after a change of dependencies. It adds optional packages for other platforms to
- * package-lock.json. npm leaves them out if the registry does not have them, but then `npm ci` refuses the lock file on every machine. An
+ * package-lock.json. npm leaves them out if the registry does not have them. Then `npm ci` refuses the lock file on every machine. An
  * entry has only version and platform; npm finds address and checksum at the installation.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -33,7 +33,7 @@ const settings = {
   unix_socket_directories: '',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // Many, because API, worker, rate limits and tests each have a pool, and several test processes run at the same time.
+  // API, worker, rate limits and tests each have a pool, and several test processes run at the same time.
   max_connections: 500,
 };
 
@@ -113,7 +113,7 @@ async function startServer(
   };
 }
 
-/** Creates the data directory under another name first, so that a killed run never leaves an incomplete directory under the final name. */
+/** Creates the data directory under another name first. So a killed run never leaves an incomplete directory under the final name. */
 async function initialize(
   initdb: string,
   data: string,

@@ -1,6 +1,6 @@
 /**
- * A pool of permits that clubs share (ENG-20). A club gets one more permit only if it holds fewer permits than are free. So a single club
- * holds at most half of the permits, and a second club at most half of the rest.
+ * A pool of permits that clubs share (ENG-20). A club gets one more permit only if it holds fewer permits than are free. So one club holds
+ * at most half of the permits. A second club holds at most half of the rest.
  */
 import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';

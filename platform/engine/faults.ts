@@ -68,7 +68,7 @@ export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
                       WHERE failing.workflow_id = ${workflowId} || ${subject} AND failing.retry_at > ${before})`;
 }
 
-/** A failed step counts as failed for this time after its next try is due, because that try may wait for a lease. */
+/** A step still counts as failed for this time after its next try is due: the try may wait for a lease. */
 const countedAfter = '2 min';
 
 /**

@@ -51,7 +51,7 @@ export function unknownFront(): Front {
 
 /** The usual interval between readings of all rows. */
 const looksEveryMs = 1_000;
-/** At least this many times the duration of a reading, so that readings of all rows use at most a tenth of the time. */
+/** The interval is at least this many times as long as a reading. So reading all rows uses at most a tenth of the time. */
 const restForEachMs = 10;
 /** The interval is never longer: a slow reading may only have waited for a connection or a lock. */
 const longestRestMs = 5_000;

@@ -30,7 +30,7 @@ export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date)
   tx.notifyRelay();
 }
 
-/** If a writer batches the runs of several callers, each run needs its own span, because the active span is the first caller's. */
+/** A writer may batch the runs of several callers. Each run then needs its own span, because the active span is the first caller's. */
 export interface RunToWake extends Run {
   traceparent?: string | undefined;
 }

@@ -85,7 +85,7 @@ interface Definition<E, K, A> {
   key?: K;
   /** The number of bulk starts that one wake counts as; 1 if absent. */
   bulkStarts?: number;
-  /** A person waits for the run, so the worker that sends the first wake also starts the run, if it has capacity. */
+  /** A person waits for the run. So the worker that sends the first wake also starts the run, if it has capacity. */
   startsEagerly?: true;
   /** The column of each search attribute. */
   attributes: A & Record<Exclude<keyof A, SearchAttribute>, never>;

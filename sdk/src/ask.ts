@@ -31,8 +31,8 @@ interface Progress {
 
 /**
  * Yields the events of the answer: `accepted`, then `delta` for each piece of text, then `done` or `error`. If the connection breaks, it
- * continues after the last piece. If no answer arrives at all, it sends the question again under the same `id`, and the service answers it
- * only once. Then `accepted` may be absent.
+ * continues after the last piece. If no answer arrives at all, it sends the question again under the same `id`. The service answers it only
+ * once. Then `accepted` may be absent.
  * @throws ApiError if the question or its continuation is refused; a refused question is never sent again
  */
 export async function* ask(

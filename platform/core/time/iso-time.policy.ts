@@ -1,7 +1,7 @@
 /** Parses ISO 8601 times of other systems: a date and a time of day, with or without an offset. */
 import { Temporal } from 'temporal-polyfill';
 
-/** The basic and the extended form, without seconds too, with lower-case `t` and `z`, a blank, and a decimal point or comma. */
+/** Accepts the basic and the extended form, also without seconds, with lower-case `t` and `z`, a blank, or a decimal comma. */
 const shape = new RegExp(
   [
     String.raw`^(?<year>\d{4})(?<dash>-?)(?<month>\d\d)\k<dash>(?<day>\d\d)[Tt ]`,

@@ -64,7 +64,7 @@ export function createEgress(options: {
   const authorities = tls.getCACertificates('default');
   const secureContext = tls.createSecureContext({ ca: extraCa ? [...authorities, extraCa] : authorities });
 
-  /** If one address of a host is not allowed, the whole host is refused, so the result does not depend on which address is used. */
+  /** One address that is not allowed makes the service refuse the whole host. So the result does not depend on the address that is used. */
   async function checkedAddresses(host: string, signal: AbortSignal): Promise<readonly string[]> {
     const addresses = await lookUp(host, resolve, signal);
     if (!addresses.every((address) => isAllowed(address, allowedNetworks))) throw new AddressRefused();
@@ -104,7 +104,7 @@ export function createEgress(options: {
       const limit = AbortSignal.timeout(registrationLookUpMs);
       await checkedAddresses(target.host, limit).catch((error: unknown) => {
         if (!(error instanceof ConnectionFailed) && !limit.aborted) throw error;
-        // An unknown name and a private address get the same answer, so that callers cannot probe the DNS of a private network.
+        // An unknown name and a private address get the same answer. So callers cannot probe the DNS of a private network.
         throw new DomainError('url_not_allowed', 'The url must resolve to the public internet.');
       });
       return target.url;

@@ -70,7 +70,7 @@ export function exchange(
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let head: Exchange['head'];
-    // Each chunk refers to a whole read buffer, so a body that arrives byte by byte would keep many of them in memory.
+    // Each chunk refers to a whole read buffer. So a body that arrives byte by byte would keep many buffers in memory.
     const start = Buffer.alloc(excerptBytes);
     let length = 0;
 

@@ -36,7 +36,7 @@ async function writePicture() {
   const codes = icc ? undefined : codedColors(bytes);
   const convert = codes && toStandardColors(codes);
   const image = convert ? await converted(resized, convert) : resized;
-  // A palette costs 1 s of CPU for each megapixel, so it is tried only if the first PNG is too large.
+  // A palette costs 1 s of CPU for each megapixel. So it is tried only if the first PNG is too large.
   const formats = hasAlpha
     ? [image.clone().png(), image.clone().png({ palette: true, effort: 1 })]
     : [image.jpeg({ quality: 85 })];

@@ -45,7 +45,7 @@ export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
 
 /**
  * Checks the keys as a start does, but writes nothing.
- * @returns empty if the keys are right, or if Postgres cannot be used
+ * @returns the mistakes; none if the keys are right, or if Postgres cannot be used
  */
 export async function keyMistakes({
   database,
@@ -115,7 +115,7 @@ type LastingKey =
 
 /**
  * @returns the key that hashes addresses, or the reason why there is none. If the database has none yet, this function stores one. But if
- * no given key opens the newest sealed values, the given key is wrong, and would lock out the right key permanently.
+ * no given key opens the newest sealed values, the given key is wrong. It would lock out the right key permanently.
  */
 export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys }: MasterKeys): Promise<LastingKey> {
   const vault = createVault(masterKey, { former: formerMasterKeys });
@@ -149,7 +149,7 @@ export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys 
 const namesKey = (sealed: Buffer, { headers }: Vault) =>
   headers.some((header) => sealed.subarray(0, header.length).equals(header));
 
-/** @returns such as ` (1a2b3c4d)` for a value that names its key */
+/** @returns a text such as ` (1a2b3c4d)` for a value that names its key */
 const nameOfKey = (sealed: Buffer) => (sealed[0] === 1 ? ` (${sealed.toString('hex', 1, 5)})` : '');
 
 /** The newest, because earlier versions may have changed the key without resealing. */
@@ -288,7 +288,7 @@ async function problemOf(
   return { column: name, text };
 }
 
-/** @returns such as "id1, id2 and more" */
+/** @returns a text such as "id1, id2 and more" */
 const idsOf = (rows: readonly SealedRow[]) =>
   rows
     .slice(0, rowsNamed)

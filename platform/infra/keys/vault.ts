@@ -95,7 +95,7 @@ export function createVault(
 ): Vault {
   const current = keyOf(masterKey);
   const keys = [current, ...former.map(keyOf)];
-  // Creating the key objects for each call would cost three times as much as the hash, and an e-mail has a dozen tokens.
+  // Creating the key objects costs three times as much as the hash, and an e-mail has a dozen tokens.
   const lastingKey = createSecretKey(lasting.reveal());
   const withId = (id: Buffer) => keys.find((key) => key.id.equals(id));
 

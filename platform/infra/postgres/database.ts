@@ -84,7 +84,7 @@ export class Database extends Queries {
 
   /**
    * Runs `work` in one transaction. After a conflict or a StaleRead it tries again, up to five times, with short pauses. It notifies the
-   * relay after the commit, because a NOTIFY inside the transaction would make commits wait for one another (ENG-14).
+   * relay after the commit. A NOTIFY inside the transaction would make commits wait for one another (ENG-14).
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return againAfterConflicts(async () => {

@@ -49,7 +49,7 @@ export interface Listening {
   /** The name in Postgres's list of connections. */
   name: string;
   channel: string;
-  /** Gets the payload of each NOTIFY, and an empty payload after each connection, so that the caller reads what it missed. */
+  /** Gets the payload of each NOTIFY. After each connection it gets an empty payload, so that the caller reads what it missed. */
   onNotify: (payload: string) => void;
   onFailure: (error: unknown) => void;
   /** In ms; 10 s if absent. */

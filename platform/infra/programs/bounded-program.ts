@@ -31,7 +31,7 @@ export interface BoundedRun {
 /**
  * Starts the program in its own process group, with limits that its children inherit. A second process, the guard, reads a pipe and ends
  * the whole group when the pipe is closed, also because this process died. If the memory limit cannot be set, a stricter limit already
- * exists. The shell waits for both, because otherwise they would stay as zombies in a container whose first process does not reap them.
+ * exists. The shell waits for both. Otherwise they would stay as zombies in some containers, because the first process does not reap them.
  */
 const script = `
 ulimit -d "$1" 2>/dev/null

@@ -1,6 +1,6 @@
 /**
- * Creates the spans of incoming requests. The usual package would compute URLs and addresses, which must not leave the service, and would
- * wrap each request and response. Both would slow down unsampled requests.
+ * Creates the spans of incoming requests. The usual package would compute URLs and addresses, and these must not leave the service. It
+ * would also wrap each request and response. Both would slow down unsampled requests.
  */
 import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Server as SecureServer } from 'node:https';

@@ -1,4 +1,4 @@
-/** Processes untrusted bytes in threads with limits, so that no file can block the process, fill its memory or crash it. */
+/** Processes untrusted bytes in threads with limits. So no file can block the process, fill its memory or crash it. */
 import { MessageChannel, Worker, type Transferable } from 'node:worker_threads';
 import { isBuilt } from '../../core/modules.ts';
 import type { Answer, Order, Word } from './thread-work.ts';

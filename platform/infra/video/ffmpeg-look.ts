@@ -144,7 +144,7 @@ function namesIn(list: string): Set<string> {
   return new Set(list.split('\n').flatMap((line) => line.trim().split(/\s+/)[1]?.split(',') ?? []));
 }
 
-/** @returns such as `the encoders libx264 and aac, the filter scale` */
+/** @returns a text such as `the encoders libx264 and aac, the filter scale` */
 function listed(parts: readonly Need[]): string {
   return [...Map.groupBy(parts, ({ part }) => part)]
     .map(([part, same]) => {

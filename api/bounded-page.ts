@@ -5,7 +5,7 @@ const mostBytes = 990_000;
 /** In JSON a control character becomes six bytes. */
 const mostBytesAByte = 6;
 
-/** The characters of each text, and the items of each list inside a row. They are tried in this order, until the page is small enough. */
+/** The maximum characters of each text, and items of each list inside a row. These limits are tried in this order, until the page is small enough. */
 const limits: readonly { characters: number; items: number }[] = [
   { characters: 10_000, items: 200 },
   { characters: 5_000, items: 100 },
@@ -15,7 +15,7 @@ const limits: readonly { characters: number; items: number }[] = [
   { characters: 100, items: 2 },
 ];
 
-/** A part of an address or an id is useless. */
+/** Texts with these names stay whole: a part of an address or an id is useless. */
 const isWhole = (name: string) => /(?:^|_)(?:url|id|ids|code|email)$/.test(name);
 
 /** @returns the rows themselves if they fit, or else copies with shortened texts and lists */

@@ -1,7 +1,7 @@
 /** Starts and stops the HTTP servers of this process. */
 import type { Server } from 'node:http';
 
-/** For running requests. The slowest one registers a webhook endpoint, because it looks up the host name. */
+/** Running requests get this time. The slowest one registers a webhook endpoint, because it looks up the host name. */
 const drainMs = 15_000;
 const idleCheckMs = 50;
 

@@ -10,7 +10,7 @@ export interface MetricsListener {
   stop(): Promise<void>;
 }
 
-/** @param config port 0: any free port @throws Error EADDRINUSE */
+/** @param config if the port is 0, the listener uses any free port @throws Error EADDRINUSE */
 export async function openMetricsListener({
   host,
   metricsPort,

@@ -53,7 +53,7 @@ export interface Deps extends AddressedDeps {
   };
 }
 
-/** The owner of the session, in a club's path with the role; or the API key of a program. */
+/** The owner of the session (in a club's path with the role), or the API key of a program. */
 export type Caller =
   | { kind: 'student'; token: string; student: StudentIdentity }
   | { kind: 'admin'; token: string; administratorId: Id; role: Role | null }
@@ -95,7 +95,7 @@ export interface OperationRequest<Op extends OperationId> {
   receiveBody: () => Promise<ReceivedBody<BodyOf<Op>>>;
   /** Within the contract's limit. Throws an Error if the contract expects JSON or no body. */
   bodyStream: AsyncIterable<Buffer>;
-  /** A read can distinguish `GET` from `HEAD`. */
+  /** A read can distinguish `GET` from `HEAD` by this method. */
   method: string;
   /** The /24 of an IPv4 address, the /48 of an IPv6 address. */
   network: string;
@@ -122,7 +122,7 @@ export interface OperationRequest<Op extends OperationId> {
   caller: Op extends KeyOperationId ? Caller : Person;
   /** Set in operations that only students call. */
   student: StudentIdentity;
-  /** For operations that only administrators call, in person. In a club's path a member of the club. */
+  /** Set in operations that only administrators call, in person. In a club's path, it is a member of the club. */
   administrator: Op extends KeyOperationId ? never : { id: Id; role: Role };
   /** Set in operations that API keys may call. */
   actor: Op extends KeyOperationId ? Actor : never;

@@ -1,6 +1,6 @@
 /** Headers that every answer has, whether an operation, a page, a stream or the HTTP parser writes it. */
 
-/** For answers that are not pages. A browser that opens such an answer loads nothing, runs no script, sends no form and shows no frame. */
+/** This policy is for answers that are not pages. A browser that opens such an answer loads nothing, runs no script, sends no form and shows no frame. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "base-uri 'none'",
@@ -8,7 +8,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A year, without subdomains: they may belong to a different service. */
+/** This holds for a year, without subdomains: they may belong to a different service. */
 const strictTransportSecurity = 'max-age=31536000';
 
 /** Images of mails and redirects to public files have this header. */

@@ -27,7 +27,7 @@ export interface FilesListener {
   stop(): Promise<void>;
 }
 
-/** @param config port 0: any free port, and a local address */
+/** @param config if the port is 0, the listener uses any free port, and a local address */
 export async function openFilesListener(config: Config): Promise<FilesListener> {
   const server = createServer({
     requestTimeout: longestRequestMs,

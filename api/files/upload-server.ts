@@ -19,7 +19,7 @@ export interface UploadServerDeps {
   store: ConstructorParameters<typeof PartStore>[0];
   filesUrl: string;
   corsOrigins: readonly string[];
-  /** The file is complete. */
+  /** Called when the file is complete. */
   onFinish: (file: UploadedFile) => Promise<void>;
   /** For internal errors. */
   onFailure: (error: unknown) => void;
@@ -87,7 +87,7 @@ export async function serveUpload(
 
 const envelopeOf = ({ code, message }: DomainError): string => JSON.stringify({ error: { code, message } });
 
-/** This server does not use them. An invalid value would make tus refuse the request. */
+/** This server does not use these headers. An invalid value would make tus refuse the request. */
 const ignoredHeaders = ['upload-metadata', 'tus-version', 'x-forwarded-proto'] as const;
 
 /** Adds our JSON error body to errors of tus. */

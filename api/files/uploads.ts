@@ -54,7 +54,7 @@ export function uploads(deps: UploadsDeps): Middleware {
   };
 }
 
-/** A client asks for the supported features of tus. */
+/** Answers a client that asks for the supported features of tus. */
 function answerOptions(context: Context): void {
   context.set({ 'Tus-Resumable': version, 'Tus-Version': version, 'Tus-Extension': 'creation,termination' });
   context.set('Tus-Max-Size', String(maxBytes('library', 'video/mp4')));
@@ -153,7 +153,7 @@ async function serve(
 }
 
 /**
- * The file is complete, so a client that missed the last answer learns this.
+ * Tells a client that the file is complete. The client may have missed the last answer.
  * @throws DomainError upload_ended
  */
 function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }: UploadedFile): void {

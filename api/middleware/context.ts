@@ -20,7 +20,7 @@ export interface RequestState {
   bodyStream?: AsyncIterable<Buffer>;
   /** The handler calls this before a student's call changes data: it charges the club's limit. Undefined without a rate limit. */
   chargeChange?: () => Promise<void>;
-  /** The session check sets it, and it is thrown after the rate limit is charged. */
+  /** The session check sets this error. It is thrown after the rate limit is charged. */
   refusal?: Error;
 }
 
@@ -36,13 +36,13 @@ export interface ApiDeps {
   clock: () => Date;
   settings: {
     bodyLimitBytes: number;
-    /** In milliseconds. If the time of an answer must not reveal anything, it is sent at a tick. 0: immediately. */
+    /** In milliseconds. Answers whose time must not reveal anything wait for the next tick. 0: no wait. */
     answerTickMs: number;
     corsOrigins: readonly string[];
     trustedProxies: readonly string[];
   };
   streams: StreamSettings;
-  /** An operation that should commit once has begun a second transaction. */
+  /** Called when an operation that should commit once begins a second transaction. */
   onSecondTransaction: (operationId: string) => void;
   /** False after the process was asked to stop. */
   accepting: () => boolean;

@@ -35,7 +35,7 @@ function answerWith(context: Context, { status, code, headers }: DomainError, me
   if (headers.location !== undefined) context.set('Location', headers.location);
 }
 
-/** For errors of code without translations. An English reader gets the error's own message, which is more precise. */
+/** The words for errors that have no translation of their own. An English reader gets the error's own message, which is more precise. */
 const wordsOfCode: Readonly<Partial<Record<ErrorCode, PlainRefusalKey>>> = {
   unauthenticated: 'refusal.unauthenticated',
   not_found: 'refusal.not_found',

@@ -33,7 +33,7 @@ export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps)
   };
 }
 
-/** For programs: the remaining writes, in the form of the IETF draft on rate limit headers (KEY-5). */
+/** Shows programs the remaining writes, in the form of the IETF draft on rate limit headers (KEY-5). */
 function showBudget(context: Context, state: BudgetState): void {
   const { counter, limit, windowSeconds, remaining, resetSeconds } = state;
   context.set('RateLimit-Policy', `"${counter}";q=${limit};w=${windowSeconds}`);

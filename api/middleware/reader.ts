@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { clubNamedBy } from './session.ts';
 import type { ApiDeps, Context } from './context.ts';
 
-/** All other operations are for administrators and programs. */
+/** These paths are for students. All other operations are for administrators and programs. */
 const ofStudents = /^\/v1\/(?:auth\/(?!admin\/)|clubs\/[^/]+\/classroom\/)/;
 
 /**
@@ -23,7 +23,8 @@ const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * For `languageOf`, the best first. A student with a session reads their own language, otherwise the browser's; then the club's. @returns
+ * Finds the languages for `languageOf`, the best first. A student with a session reads their own language, otherwise the browser's; then
+ * the club's. @returns
  * undefined for administrators and programs, because they read English
  */
 export async function languagesOfReader(

@@ -23,7 +23,7 @@ const printable = /^[ -~]*$/;
 const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 
 /**
- * @param values one for each line
+ * @param values the header's values, one for each line
  * @returns the key without quotes; undefined without the header
  * @throws DomainError malformed_request
  */

@@ -52,7 +52,7 @@ export const requireCaller: Middleware = async (context, next) => {
 };
 
 /**
- * For operations without a session. The rate limit is charged before this check, so it needs no query and works while Postgres is down.
+ * Checks operations without a session. The rate limit is charged before this check, so it needs no query and works while Postgres is down.
  * @throws DomainError forbidden
  */
 export function requireClub({ deps }: ApiDeps): Middleware {

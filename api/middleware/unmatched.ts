@@ -56,7 +56,7 @@ export function methodsOfOthers(operations: readonly ContractOperation[]): { koa
     .filter(({ methods }) => methods.length > 0);
 }
 
-/** @param operations they define the methods of each path */
+/** @param operations define the methods of each path */
 export function answerUnmatched(operations: readonly ContractOperation[]): Middleware {
   const known = pathsOf(operations);
   return async (context) => {

@@ -8,7 +8,7 @@ import type { Actor } from '../operation.ts';
 export const roleOf = (actor: Actor): Role => (actor.kind === 'key' ? 'admin' : actor.role);
 
 /**
- * @param field a program names a person in this field of the body
+ * @param field the field of the body in which a program names a person
  * @returns the administrator
  * @throws DomainError invalid_request, if a program names no person
  */

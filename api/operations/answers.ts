@@ -25,7 +25,7 @@ interface ListAnswer<T> {
   next_cursor?: string;
 }
 
-/** The size limit of other pages applies. */
+/** These pages have the size limit of all other pages. */
 export function messagesPage<Conversation extends { messages: unknown[] }>(
   conversation: Conversation,
   total: number,
@@ -34,7 +34,7 @@ export function messagesPage<Conversation extends { messages: unknown[] }>(
   return { data: { ...conversation, messages: [...rows] }, total, ...(shortened && { shortened }) };
 }
 
-/** The same answer with and without an effect, so that callers cannot find out which accounts exist (DEC-13). */
+/** This answer does not show whether the call had an effect. So callers cannot find out which accounts exist (DEC-13). */
 export function accepted(_done: void): { data: { accepted: true } } {
   return { data: { accepted: true } };
 }

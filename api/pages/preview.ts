@@ -17,7 +17,7 @@ const style = readFileSync(new URL('preview.css', import.meta.url), 'utf8');
 /** Page and e-mail may only open links in new pages. They cannot run scripts or send forms, and have no origin. */
 const sandbox = 'allow-popups allow-popups-to-escape-sandbox';
 
-/** The author of the e-mail cannot choose these addresses. */
+/** These addresses are safe, because the author of the e-mail cannot choose them. */
 const imageOrigins = ({ html }: Preview): string[] => [
   ...new Set([...html.matchAll(/<img\b[^<>]*? src="(https?:\/\/[^/"?#\s;,]+)/g)].flatMap(([, origin]) => origin ?? [])),
 ];

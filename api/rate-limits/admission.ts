@@ -22,7 +22,7 @@ import type { DomainError } from '../../platform/core/errors.ts';
 
 type Charging = Pick<Limiter, 'charge' | 'chargeShared' | 'chargeHere'>;
 
-/** Known after the checks of session and membership, and before the body is read. */
+/** A call after the checks of session and membership, before the body is read. */
 export interface Call {
   readonly method: string;
   /** The router matches this path: percent-encoded, without origin, query and fragment. */

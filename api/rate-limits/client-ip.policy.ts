@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** The connection is already closed, so its address is unknown. All such clients count as one. */
+/** The address of a client with a closed connection is unknown. All such clients count as one. */
 export const unknownClient = 'unknown';
 
 /**
@@ -17,7 +17,7 @@ const countedNetworks = [
 
 interface CountedAddress {
   subject: string;
-  /** A multiple of the limit of one address. */
+  /** The limit is this multiple of the limit of one address. */
   times: number;
 }
 

@@ -11,7 +11,7 @@ export class CountersUnavailable extends Error {
 /** In milliseconds. After this time the counters count as unavailable. */
 export const storeDeadlineMs = 500;
 
-/** Shared by several processes. Every method rejects with the driver's error if the store is unavailable. */
+/** Several processes share the counters. Every method rejects with the driver's error if the store is unavailable. */
 export interface CounterStore {
   /**
    * Atomically.

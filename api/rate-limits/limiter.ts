@@ -32,7 +32,7 @@ export interface Limiter {
    */
   charge(budget: Budget, subject: string, now: number): Promise<Verdict>;
   /**
-   * For callers who share a club's budget. A refused call is charged only to the caller's own next window (LIM-24).
+   * Charges callers who share a club's budget. A refused call is charged only to the caller's own next window (LIM-24).
    * @param of the ids of club and caller
    * @param now Unix milliseconds
    * @throws CountersUnavailable
@@ -47,14 +47,14 @@ export interface Limiter {
   /** @param now of the try @throws CountersUnavailable */
   takeBack(budget: Budget, subject: string, now: number): Promise<void>;
   /**
-   * For at least the duration of the memory, and at most twice as long. Only a keyed hash is stored.
+   * Remembers a subject for at least the duration of the memory, and at most twice as long. Only a keyed hash is stored.
    * @param now Unix milliseconds
    * @throws CountersUnavailable
    */
   remember(memory: Memory, subject: string, now: number): Promise<void>;
   /** @throws CountersUnavailable */
   isRemembered(memory: Memory, subject: string, now: number): Promise<boolean>;
-  /** Only in this process, with a much smaller limit (DEC-29): for calls that must pass while the counters are unavailable. */
+  /** Charges a call only in this process, with a much smaller limit (DEC-29). Some calls must pass while the counters are unavailable. */
   chargeHere(subject: string, now: number): Verdict;
   /** Rejects with CountersUnavailable. */
   ready(): Promise<void>;
@@ -82,7 +82,7 @@ export interface LimiterOptions {
 
 /** The first charge may come one window early, and slow calls one window late. */
 const windowsKept = 3;
-/** The rest of the current window and the whole next one. */
+/** These are the rest of the current window and the whole next one. */
 const windowsRemembered = 2;
 /** The map is cleared when it reaches this size. */
 const spentRemembered = 10_000;

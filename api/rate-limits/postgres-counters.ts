@@ -5,7 +5,7 @@ import type { Secret } from '../../platform/core/secret.ts';
 import type { CounterStore } from './counter-store.ts';
 
 const table = 'rate_limit_counters';
-/** More than one, because one stalled connection must not block all calls. */
+/** There are several connections, because one stalled connection must not block all calls. */
 const countsAtOnce = 3;
 /** One connection more, for the removal of expired counters. */
 const connections = countsAtOnce + 1;
@@ -19,7 +19,7 @@ interface Increment {
   by: number;
 }
 
-/** Sorted keys, so that two processes lock the rows in one order. An expired counter starts at zero. */
+/** The keys are sorted, so that two processes lock the rows in one order. An expired counter starts at zero. */
 const countCalls = {
   name: 'count_calls',
   text: `

@@ -33,7 +33,7 @@ const writeMethods: readonly WriteMethod[] = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const classroom = '/v1/clubs/{clubId}/classroom';
 
 const writeRate = { limit: 60, windowSeconds: minute };
-/** Routes of students and of administrators share it (LIM-4, DEC-25). */
+/** Routes of students and of administrators share this budget (LIM-4, DEC-25). */
 const credentials: Budget = { counter: 'credentials', limit: 10, windowSeconds: minute, scope: 'ip' };
 /** A student's comments on lessons and posts are counted together. */
 const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute, scope: 'student' };
@@ -43,7 +43,7 @@ const mentorshipSessions: Budget = { counter: 'mentorship_sessions', limit: 30, 
 /** Counts removals and demotions of members, and revoked invitations. */
 const memberChanges: Budget = { counter: 'member_changes', ...writeRate, scope: 'administrator' };
 
-/** Administrators also use it on classroom paths. */
+/** This rule also applies to administrators on classroom paths. */
 export const clubWrites: Rule = {
   name: 'Write operations of a club',
   methods: writeMethods,

@@ -13,7 +13,7 @@ interface Bounds {
   readonly own: number;
   /** This share of each caller's calls passes even if the club's budget is used up. */
   readonly share: number;
-  /** All shares of this kind together, while the club's budget is used up. */
+  /** The limit of all shares of this kind together, while the club's budget is used up. */
   readonly reserve: number;
 }
 

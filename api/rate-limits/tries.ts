@@ -42,7 +42,8 @@ interface Counted {
 }
 
 /**
- * Ten wrong passwords in a quarter of an hour: one count for all unknown sources of an account, and one for each known device or network.
+ * Allows ten wrong passwords in a quarter of an hour. All unknown sources of an account share one count; each known device or network has
+ * its own.
  * @throws DomainError rate_limited (even if the account does not exist), and the errors of `signIn`
  */
 export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () => Promise<T>): Promise<T> {
@@ -91,7 +92,7 @@ function networkOf(account: string, ip: string): string {
   return `${account} ${addressesCounted(ip)[0]?.subject ?? ip}`;
 }
 
-/** Counts a try. Unless the work fails with a wrong guess, the try is removed again. @param wrong of a wrong guess */
+/** Counts a try. The try is removed again, unless the work fails with a wrong guess. @param wrong of a wrong guess */
 async function within<T>(
   limiter: Counting,
   { now, whenDown }: Pick<SignInTry, 'now' | 'whenDown'>,

@@ -4,7 +4,7 @@ import { v7 } from 'uuid';
 
 export type Id = string;
 
-/** If the clock goes back by more than this, the earlier time was wrong. New ids use the corrected time. */
+/** If the clock goes back further than this, the earlier time was wrong. Then new ids use the corrected time. */
 const backAtMostMs = 10_000;
 let newestMs = -Infinity;
 let sequence = 0;

@@ -3,7 +3,7 @@ import { DomainError } from './errors.ts';
 
 export interface JsonBounds {
   depth: number;
-  /** All objects and arrays together. */
+  /** The values of all objects and arrays together. */
   values: number;
 }
 

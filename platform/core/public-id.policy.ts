@@ -4,7 +4,7 @@ export type PublicKind = 'course' | 'lesson' | 'agent' | 'repository' | 'space' 
 
 /** A `public_id` has at most 32 characters, with its suffix. */
 const longest = 24;
-/** The later suffixes are random. */
+/** This many suffixes are numbers; the later ones are random. */
 const counted = 5;
 
 /**

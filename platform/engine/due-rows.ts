@@ -7,7 +7,7 @@ import { workflowTypeNames, workflowTypes, type WorkflowType } from './workflow-
 interface DueRows {
   from: Sql;
   at: Sql;
-  /** The row needs its run, and no worker has leased it. */
+  /** True if the row needs its run, and no worker has leased the row. */
   condition: Sql;
 }
 

@@ -16,7 +16,7 @@ export interface NewFact {
   clubId: Id;
   type: EventType;
   studentId: Id;
-  /** An enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
+  /** The id of an enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
   subjectId?: Id;
   details?: FactDetails;
   occurredAt: Date;
@@ -77,12 +77,12 @@ export interface ClaimedFact extends FactToTell {
   priority: Priority;
 }
 
-/** @returns the most urgent first, in rotation over the clubs, the oldest first within a club (ENG-9, ENG-15) */
+/** @returns facts, the most urgent first, in rotation over the clubs, the oldest first within a club (ENG-9, ENG-15) */
 export async function claimFacts(db: DataSource | Queries, room: Room): Promise<ClaimedFact[]> {
   return claimInTurns(leaseFacts, db, room);
 }
 
-/** Begins with the club, like every key of a club's rows. */
+/** The key begins with the club, like every key of a club's rows. */
 export type FactKey = Pick<FactToTell, 'clubId' | 'id'>;
 
 export async function removeFacts(on: DataSource | Queries, facts: readonly FactKey[]): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Id } from '../core/ids.ts';
 import { releaseOnce, type Permits } from '../core/permits.ts';
 
-/** A club does not get it while another club holds it, or if another waiting club comes first. */
+/** A club does not get the permit while another club holds it, or if another waiting club comes first. */
 export type SinglePermit = Permits<Id>;
 
 /** In milliseconds. */
@@ -18,7 +18,7 @@ export function createSinglePermit({
   random = Math.random,
 }: { clock?: () => number; random?: () => number } = {}): SinglePermit {
   let isFree = true;
-  /** Permits granted since the beginning. */
+  /** The number of permits that were granted since the beginning. */
   let count = 0;
   /** The number of each club's last permit; the club with the newest is at the end. */
   const lastOf = new Map<Id, number>();

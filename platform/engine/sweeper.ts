@@ -13,7 +13,7 @@ import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type Workflow
 export const overdueMs = 2 * 60_000;
 /** If Temporal has lost all runs, each round restarts only a part of them. */
 const rescuedARound = 500;
-/** Short enough for all queries of a round within a minute, the time limit of the activity. */
+/** All queries of a round must end within a minute, the time limit of the activity. */
 const longestQueryMs = 5_000;
 const sweepRound = 'sweep';
 /** In each table. */
@@ -22,7 +22,7 @@ const removedARound = 1_000;
 const signUpNetworkMs = 3_600_000;
 const mailHistoryMs = 30 * 86_400_000;
 
-/** Some kinds of rows could not be read. Rows of the other kinds were woken. */
+/** Some kinds of rows could not be read. The workflows of the other rows were woken. */
 export class IncompleteRound extends Error {
   override name = 'IncompleteRound';
   readonly rescued: number;

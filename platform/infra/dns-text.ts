@@ -2,7 +2,7 @@
 import { promises as dns } from 'node:dns';
 
 /**
- * The pieces of each record are joined.
+ * Finds the TXT records of a name. The pieces of each record are joined.
  * @returns an empty list if the name has no TXT record
  * @throws Error if no name server answers, because then the records are unknown
  */

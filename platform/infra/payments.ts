@@ -22,7 +22,7 @@ export interface MadeCharge extends Bought {
   /** In the smallest unit of the currency. */
   amount: number;
   currency: string;
-  /** The clock is the payment processor's. */
+  /** The time is from the clock of the payment processor. */
   madeAt: Date;
 }
 

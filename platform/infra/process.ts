@@ -92,7 +92,7 @@ export async function runProcess(start: () => Promise<{ stop: () => Promise<void
   }
 }
 
-/** Sends the last spans, too. */
+/** Also sends the last spans. */
 async function stopTraced(running: { stop: () => Promise<void> }): Promise<void> {
   try {
     await running.stop();

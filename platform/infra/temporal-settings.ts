@@ -6,7 +6,7 @@ export interface TemporalSettings {
   readonly address: string;
   readonly namespace: string;
   readonly apiKey: Secret | undefined;
-  /** The key is read from it repeatedly. */
+  /** The key is read from this file repeatedly. */
   readonly apiKeyFile?: string | undefined;
   readonly tls: TemporalTls;
 }
@@ -25,7 +25,8 @@ export interface TemporalTls {
 }
 
 /**
- * Mistakes that `@temporalio/envconfig` accepts: an incomplete client certificate, a host that is not verified, an API key without TLS.
+ * Finds mistakes that `@temporalio/envconfig` accepts: an incomplete client certificate, a host that is not verified, an API key without
+ * TLS.
  * @returns sentences that name the variables
  */
 export function temporalMistakes({ apiKey, tls }: Pick<TemporalSettings, 'apiKey' | 'tls'>): string[] {

@@ -4,7 +4,7 @@
  */
 import type { Cause } from '../core/traces.policy.ts';
 
-/** Ids, codes, names of this program and numbers. Others are dropped by `telemetry/allow-list.ts`. */
+/** Attributes are ids, codes, names of this program and numbers. `telemetry/allow-list.ts` drops all others. */
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
 export interface SpanOptions {

@@ -90,7 +90,7 @@ const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code
 
 interface Rule<T> {
   kind: string;
-  /** Used instead of a missing or invalid text, so that reading can continue. */
+  /** This value replaces a missing or invalid text, so that reading can continue. */
   standIn: T;
   /** @param given not empty */
   parse: (input: string) => Parsed<T>;
@@ -168,7 +168,7 @@ interface CommandOptions {
   readonly knows: readonly string[];
 }
 
-/** Separated by blanks. No shell reads them, so quotes are refused. A placeholder is a name in braces. */
+/** The words are separated by blanks. No shell reads them, so quotes are refused. A placeholder is a name in braces. */
 export function command(name: string, meaning: string, { needs, knows }: CommandOptions): Variable<readonly string[]> {
   return declared<readonly string[]>(name, meaning, {
     kind: `command with ${codes(needs.map((one) => `{${one}}`))}`,
@@ -195,7 +195,7 @@ interface UrlOptions {
   readonly protocols: readonly string[];
 }
 
-/** A slash at its end is removed. Without a default it must be set. */
+/** A slash at the end is removed. Without a default, the variable must be set. */
 export function url(name: string, meaning: string, { protocols, default: fallback }: UrlOptions): Variable<string> {
   const begins = protocols.map((protocol) => `${protocol}//`).join(' or ');
   return declared(name, meaning, {
@@ -319,7 +319,7 @@ export function key(name: string, meaning: string, { bytes }: { readonly bytes: 
   });
 }
 
-/** Different keys in base64, separated by commas; empty if the variable is not set. */
+/** The value is several keys in base64, all different, with commas between them; empty if the variable is not set. */
 export function keys(
   name: string,
   meaning: string,
@@ -339,7 +339,7 @@ export function keys(
   };
 }
 
-/** Decoding ignores characters that are not base64. A mistyped key must not become another key. */
+/** Decoding ignores characters that are not base64. This check prevents that a mistyped key becomes another key. */
 function isKey(input: string, bytes: number): boolean {
   const value = Buffer.from(input, 'base64');
   return value.length === bytes && value.toString('base64') === input;

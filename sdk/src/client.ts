@@ -19,7 +19,7 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** An API key, or the token of a session. A function is called for each request. */
   readonly token?: string | (() => string | Promise<string>);
-  /** For one try, in milliseconds; 30 s if absent. A stream may last longer, but must not be silent for 45 s. */
+  /** The time limit of one try, in milliseconds; 30 s if absent. A stream may last longer, but must not be silent for 45 s. */
   readonly timeoutMs?: number;
   /** The number of further tries after the first; 3 if absent. */
   readonly retries?: number;
@@ -60,7 +60,7 @@ export function createClient(options: ClientOptions): ClubLearningClient {
   return withoutRepeatedStreams(client);
 }
 
-/** All tries of a request send one key. Only operations that accept a key get one. */
+/** Adds idempotency keys. All tries of a request send one key, and only operations that accept a key get one. */
 class AutomaticKeys {
   private readonly unsent = new Set<string>();
 

@@ -16,7 +16,7 @@ export class WebhookVerificationError extends Error {
  * Verifies signature and time, and parses the body.
  * @param headers `Headers`, or Node's `request.headers`
  * @param rawBody the bytes as they arrived, or their text; never a body that was parsed and printed again
- * @param secret of the endpoint: `whsec_…`
+ * @param secret the endpoint's secret, `whsec_…`
  * @throws WebhookVerificationError if the request must not be trusted
  */
 export function verify(headers: IncomingHeaders, rawBody: string | Uint8Array, secret: string): WebhookEvent {

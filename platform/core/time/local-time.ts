@@ -18,7 +18,7 @@ export interface DayWindow {
   to: number;
 }
 
-/** One day is not enough: a clock change can skip the whole window. */
+/** Searching one day is not enough: a clock change can skip the whole window. */
 const daysSearched = 3;
 
 /**

@@ -10,7 +10,7 @@ export function isKnownHere(zone: string): boolean {
   return answer;
 }
 
-/** More than the number of zones, so that invented names cannot fill the memory. */
+/** There are fewer zones than this. The limit keeps invented names from filling the memory. */
 const mostRemembered = 2_000;
 
 function canFormat(timeZone: string): boolean {

@@ -7,9 +7,9 @@ type Range = ReturnType<ipaddr.IPv4['range']> | ReturnType<ipaddr.IPv6['range']>
 export type AddressClass =
   | 'public'
   | Exclude<Range, 'unicast'>
-  /** No address in canonical form: `127.1`, `0x7f000001`, a scoped `fe80::1%eth0`, a name. */
+  /** The text is no address in canonical form: `127.1`, `0x7f000001`, a scoped `fe80::1%eth0`, a name. */
   | 'invalid'
-  /** A metadata or control service of a cloud, whatever its range is. */
+  /** The address of a metadata or control service of a cloud, in any range. */
   | 'cloudMetadata'
   /** The IPv6 address is outside the block of public addresses (RFC 4291, IANA: 2000::/3). */
   | 'outsideGlobalUnicast';

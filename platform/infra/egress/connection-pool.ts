@@ -61,9 +61,9 @@ interface Connection {
 export class Connections implements WebhookDispatcher {
   readonly #open: OpenSocket;
   readonly #all = new Set<Connection>();
-  /** The least recently used first. */
+  /** The connection that was not used for the longest time comes first. */
   readonly #kept = new Set<Connection>();
-  /** In the same order. An origin without kept connections has no entry. */
+  /** The order is as in `#kept`. An origin without kept connections has no entry. */
   readonly #keptByOrigin = new Map<string, Connection[]>();
   readonly #limits: ConnectionLimits;
   #closed = false;

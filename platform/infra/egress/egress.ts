@@ -11,7 +11,7 @@ import { isAllowed } from './address.policy.ts';
 import { connectToFirst } from './connect.ts';
 import { Connections, type WebhookDispatcher } from './connection-pool.ts';
 
-/** Canonical addresses. Rejects or returns an empty list if the name has none. */
+/** Finds the canonical addresses of a name. Rejects or returns an empty list if the name has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 /** `code` is more precise than `outcome`. Neither contains the name or the address of a host. */
@@ -115,7 +115,8 @@ export function createEgress(options: {
 }
 
 /**
- * A and AAAA by DNS, IPv4 first. `dns.lookup` would run in libuv's four threads: four receivers with a dead name server would delay all
+ * Looks up A and AAAA by DNS, IPv4 first. `dns.lookup` would run in libuv's four threads: four receivers with a dead name server would
+ * delay all
  * others.
  * @param servers `address:port`; by default the name servers of the machine
  */
@@ -195,7 +196,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
-/** During the TLS handshake these count as connection errors, all other errors as TLS errors. */
+/** During the TLS handshake these codes are connection errors. All other errors are TLS errors. */
 const wireCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'EPIPE',

@@ -43,7 +43,7 @@ function boxIn(bytes, within, name) {
   throw new RangeError(`The file has no box ${name}`);
 }
 
-/** The version and the flags of a box. */
+/** The bytes of the version and the flags of a box. */
 const fullBytes = 4;
 
 /** Only the main picture is read. A second picture can add brightness for HDR screens. */

@@ -30,7 +30,7 @@ const whiteNits = 203;
 const hlgSystemGamma = 1.2;
 const displayGamma = 2.4;
 
-/** PQ (SMPTE ST 2084), between the signal (0 to 1) and cd/m². */
+/** The constants of PQ (SMPTE ST 2084), between the signal (0 to 1) and cd/m². */
 const [m1, m2, c1, c2, c3] = [2_610 / 16_384, 2_523 / 32, 3_424 / 4_096, 2_413 / 128, 2_392 / 128];
 function nitsOfPq(signal) {
   const power = signal ** (1 / m2);
@@ -41,7 +41,7 @@ function pqOfNits(nits) {
   return ((c1 + c2 * power) / (1 + c3 * power)) ** m2;
 }
 
-/** HLG (BT.2100), from the signal to the light of the scene (0 to 1). */
+/** Converts the signal of HLG (BT.2100) to the light of the scene (0 to 1). */
 function sceneOfHlg(signal) {
   const [a, b, c] = [0.17883277, 0.28466892, 0.55991073];
   return signal <= 0.5 ? signal ** 2 / 3 : (Math.exp((signal - c) / a) + b) / 12;

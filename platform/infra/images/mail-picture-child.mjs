@@ -21,7 +21,7 @@ try {
   process.exitCode = exitCodes.unreadable;
 }
 
-/** Upright and without metadata: JPEG, or PNG if the image is transparent. */
+/** Writes the picture upright and without metadata: JPEG, or PNG if the image is transparent. */
 async function writePicture() {
   const { format, width, height, pages = 1, orientation = 1, hasAlpha, space, icc } = await measures();
   // Otherwise a drawing without a size would become one pixel.
@@ -78,7 +78,7 @@ function write({ data, info }, facts) {
   process.stdout.write(Buffer.concat([Buffer.from(`${head}\n`), data]));
 }
 
-/** The library would decode only the first frame. */
+/** The library would decode only the first frame of such a PNG. */
 function isAnimatedPng(format) {
   if (format !== 'png') return false;
   for (let at = 8; at + 8 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
@@ -89,7 +89,7 @@ function isAnimatedPng(format) {
   return false;
 }
 
-/** Its first box names the brand of image sequences. */
+/** The first box of such a file names the brand of image sequences. */
 function isImageSequence(format) {
   if (format !== 'heif') return false;
   const end = Math.min(bytes.readUInt32BE(0), bytes.length);

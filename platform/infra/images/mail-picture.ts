@@ -22,7 +22,7 @@ export interface MailPicture {
 /** The image cannot be read, has too many pixels, or its picture would have too many bytes. */
 export type NoMailPicture = 'image_unreadable' | 'image_too_large' | 'image_too_heavy';
 
-/** An animation of 50 megapixels takes 5 s. */
+/** For comparison: an animation of 50 megapixels takes 5 s. */
 const making: PictureProcess = {
   module: new URL('mail-picture-child.mjs', import.meta.url),
   workMs: 90_000,
@@ -43,7 +43,7 @@ interface Head {
   width: number;
   height: number;
   isMoving: boolean;
-  /** The image has few enough frames and pixels. */
+  /** Whether the image has few enough frames and pixels for an animation. */
   isAnimatable: boolean;
 }
 

@@ -1,7 +1,7 @@
 /** Renders the first page of a PDF with PDFium. */
 import { makePictures, type PictureProcess, type SmallPicture } from './pictures.ts';
 
-/** A page of text takes half a second. PDFium keeps the whole file in memory. */
+/** For comparison: a page of text takes half a second. PDFium keeps the whole file in memory. */
 const drawing: PictureProcess = {
   module: new URL('page-child.mjs', import.meta.url),
   workMs: 90_000,

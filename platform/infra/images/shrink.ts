@@ -1,7 +1,7 @@
 /** Shrinks images. */
 import { makePictures, type Box, type PictureProcess, type SmallPicture } from './pictures.ts';
 
-/** Much more than the largest image needs. The limit of pixels bounds the memory outside the heap. */
+/** These limits are much more than the largest image needs. The limit of pixels bounds the memory outside the heap. */
 const shrinking: PictureProcess = {
   module: new URL('shrink-child.mjs', import.meta.url),
   workMs: 90_000,

@@ -155,7 +155,7 @@ const nameOfKey = (sealed: Buffer) => (sealed[0] === 1 ? ` (${sealed.toString('h
 /** The newest, because earlier versions may have changed the key without resealing. */
 const studentsTried = 20;
 
-/** Earlier versions hashed addresses with the master key. This finds the given key that they used. */
+/** Finds the given key with which earlier versions hashed addresses. */
 async function keyOfAddresses(
   db: Queries,
   keys: readonly [Secret<Buffer>, ...Secret<Buffer>[]],
@@ -211,7 +211,7 @@ async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
 
 /** A query returns one sealed value for each beginning, so its result has a few hundred kilobytes. */
 const beginningsALook = 1_000;
-/** In messages, for each column: the keys, and for each key the named and the counted rows. */
+/** Limits of a message, for each column: its keys, and for each key the rows that are named and that are counted. */
 const keysNamed = 20;
 const rowsNamed = 5;
 const rowsCounted = 1_000;

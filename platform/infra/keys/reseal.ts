@@ -25,7 +25,7 @@ export interface ResealOptions {
   batch?: number;
   /** Passes through all columns. Several may be needed, because other processes write values or lock rows meanwhile. */
   passes?: number;
-  /** One second if absent. The next pass finds values that are written under a former key meanwhile. */
+  /** The pause between two passes; one second if absent. The next pass finds values that were written under a former key meanwhile. */
   pause?: () => Promise<unknown>;
 }
 
@@ -75,7 +75,7 @@ interface SealedRow {
   sealed: Buffer;
 }
 
-/** In the order of the index: first the values before the current key's values, then the values after them. */
+/** Reseals in the order of the index: first the values before the current key's values, then the values after them. */
 async function goThrough(
   db: Database,
   vault: Vault,

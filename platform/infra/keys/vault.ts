@@ -19,7 +19,7 @@ const namingVersion = 1;
 const keyIdBytes = 4;
 /** A shorter MAC could be guessed; the hash has 32 bytes. */
 const macBytes = { least: 16, most: 32 };
-/** A version and the key's id. */
+/** The header has a version and the key's id. */
 export const sealHeaderBytes = 1 + keyIdBytes;
 
 export interface Vault {
@@ -40,7 +40,7 @@ export interface Vault {
    * @throws Error if no key with this id is given; see {@link has}
    */
   derive(label: string, keyId?: Buffer): Buffer;
-  /** @returns the current one first */
+  /** @returns the ids of the keys, the current one first */
   readonly keyIds: readonly Buffer[];
   has(keyId: Buffer): boolean;
   /**
@@ -73,7 +73,7 @@ interface Key {
 export interface VaultOptions {
   /** Earlier or future keys. They open and verify, and never seal. */
   former?: readonly Secret<Buffer>[];
-  /** 32 bytes; derived from the current master key if absent. */
+  /** The lasting key has 32 bytes. If absent, it is derived from the current master key. */
   lasting?: Secret<Buffer>;
   /** Releases before ADR 40 cannot open values that name their key. The default is true if former keys are given. */
   namesKeys?: boolean;

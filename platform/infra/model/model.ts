@@ -15,7 +15,7 @@ import { readAhead } from './read-ahead.ts';
 
 export type ModelRequest = MessageCreateParamsNonStreaming;
 
-/** The model counts them. */
+/** The number of tokens, as the model counts them. */
 export interface TokenUse {
   /** The tokens that were neither read from the cache nor written to it. */
   input: number;
@@ -62,10 +62,10 @@ export class ModelFailure extends Error {
   }
 }
 
-/** Events that wait for their reader. A fast model sends so many in some seconds. */
+/** The maximum number of events that wait for their reader. A fast model sends that many in some seconds. */
 const maxAhead = 500;
 
-/** An idle connection stays open so long, unless the service requests less, and saves the next question a handshake. */
+/** An idle connection stays open for this time, unless the service requests less. This saves the next question a handshake. */
 const keptWarmMs = 60_000;
 
 /** Until the response ends, the connection cannot serve the next request. */

@@ -1,4 +1,4 @@
-/** For requests that commit each transaction themselves: the first transaction begins with statements of the API (ADR 69). */
+/** Some requests commit each transaction themselves. Their first transaction begins with statements of the API (ADR 69). */
 import { Database, type Transaction } from './database.ts';
 
 export class OpeningDatabase extends Database {

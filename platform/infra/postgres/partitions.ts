@@ -107,7 +107,7 @@ export async function preparePartitions(
   return { made, moved };
 }
 
-/** One query for each span, so the cost does not depend on the number of rows. */
+/** Sends one query for each span, so the cost does not depend on the number of rows. */
 async function takenByDefault(db: Queries, table: PartitionedTable, before: number): Promise<number[]> {
   const found: number[] = [];
   for (let from = 0; found.length < madeAtOnce;) {

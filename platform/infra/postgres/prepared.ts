@@ -14,7 +14,7 @@ export type Statement<Row, Values extends object = object> = (
   values: Values,
 ) => Promise<Row[]>;
 
-/** For each named value its parameter in the text, `$1`, `$2` … A name that occurs twice has one parameter. */
+/** Gives each named value its parameter in the text, `$1`, `$2` … A name that occurs twice has one parameter. */
 export type Placeholders<Values extends object> = { readonly [Name in keyof Values]-?: string };
 
 /**
@@ -32,7 +32,7 @@ export function prepared<Row, Values extends object = object>(
 }
 
 /**
- * Like {@link prepared}, but each call composes the text. The driver throws if another text has this name.
+ * Does what {@link prepared} does, but each call composes the text. The driver throws if another text has this name.
  * @returns the rows
  */
 export function preparedRows<Row>(name: string, on: Queries, statement: Sql): Promise<Row[]> {

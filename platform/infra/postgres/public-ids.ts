@@ -35,7 +35,7 @@ export const publicIdIndexes: Readonly<Record<PublicKind, string>> = {
   mentorship: 'mentorships_club_public_id',
 };
 
-/** A taken `public_id` becomes the error for the caller. */
+/** Turns the error of a taken `public_id` into the error for the caller. */
 export function refusalOf(error: unknown, kind: PublicKind): unknown {
   return violates(error, publicIdIndexes[kind]) ? publicIdTaken(kind) : error;
 }

@@ -14,7 +14,7 @@ export class RequestDatabase extends Database {
   readonly #pool: Database;
   readonly #opening: (tx: Transaction) => Promise<void>;
   #open: OpenTransaction | undefined;
-  /** Transactions that the handler has begun. */
+  /** The number of transactions that the handler has begun. */
   transactions = 0;
 
   /** @param opening the first statements of each transaction of the request */

@@ -9,7 +9,7 @@ import type { Id } from '../../core/ids.ts';
 /** A request or step of a club (`clubId`), the writing of records (`record`), or anything else (undefined). */
 const purpose = new AsyncLocalStorage<{ clubId: Id } | 'record' | undefined>();
 
-/** Its connections count for the club. */
+/** The connections of this work count for the club. */
 export function forClub<T>(clubId: Id, work: () => T): T {
   return purpose.run({ clubId }, work);
 }
@@ -19,7 +19,7 @@ export function forRecord<T>(work: () => T): T {
   return purpose.run('record', work);
 }
 
-/** For work of all clubs that one club's request or step has begun. It does not count for that club. */
+/** Work for all clubs may begin in one club's request or step. Its connections do not count for that club. */
 export function forAllClubs<T>(work: () => T): T {
   return purpose.run(undefined, work);
 }
@@ -32,7 +32,7 @@ export class PoolShareTaken extends Error {
 
 /** For one club. */
 const share = 1 / 2;
-/** Shorter than the limit for locks, so waiting statements give up even while all connections wait for locks. */
+/** This time is shorter than the limit for locks. So waiting statements give up even while all connections wait for locks. */
 const patienceMs = 3_000;
 
 interface Shares {

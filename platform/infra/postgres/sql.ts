@@ -23,7 +23,7 @@ export class Sql {
 /** A value in `${…}` becomes a parameter. A piece of SQL in `${…}` is inserted as SQL. */
 export const sql = (strings: TemplateStringsArray, ...parts: unknown[]): Sql => new Sql(strings, parts);
 
-/** Inserted unchanged: only names from our own code, never text from outside. */
+/** Inserts a text unchanged: only names from our own code, never text from outside. */
 export const raw = (text: string): Sql => new Sql([text], []);
 
 /** Leaves out `undefined` conditions. At least one must remain. */
@@ -62,7 +62,7 @@ export class Columns<Row> extends Sql {
   }
 }
 
-/** Belongs to no entity, such as the `*` of a subselect. */
+/** Selects what belongs to no entity, such as the `*` of a subselect. */
 export function selection<Row>(selected: Sql): Columns<Row> {
   return new Columns<Row>(['', ''], [selected]);
 }
@@ -100,7 +100,7 @@ export function columns<E extends object>(
 }
 
 /**
- * The values that are not undefined, for a change.
+ * Returns the values that are not undefined, for a change.
  * @param values such as `{ title: input.title, updatedAt: now }`
  */
 export function given<V extends object>(values: V): { [Name in keyof V]?: Exclude<V[Name], undefined> } {

@@ -2,7 +2,7 @@
 import type { Database } from './database.ts';
 import { raw, sql, tableOf, type Entity } from './sql.ts';
 
-/** The fraction of autovacuum (`autovacuum_analyze_scale_factor`). */
+/** Autovacuum uses this fraction, too (`autovacuum_analyze_scale_factor`). */
 const newPart = 0.1;
 /** For fewer new rows, every query plan is fast. */
 const least = 1_000;

@@ -22,7 +22,7 @@ export interface BoundedRun {
   env: NodeJS.ProcessEnv;
   /** Ends the program. */
   signal: AbortSignal;
-  /** This process's directory if absent. */
+  /** The directory of this process if absent. */
   cwd?: string;
   /** The standard output in pieces. The error output is always discarded. */
   onOutput?: (text: string) => void;
@@ -52,7 +52,7 @@ exit "$code"`;
 /** Shells count file sizes in such blocks. */
 const blockBytes = 512;
 const everyMs = 1_000;
-/** First for the end of the output, then for the end of the last child. */
+/** The wait for the end of the output, and then for the end of the last child. */
 const drain = { ms: 1_000, stepMs: 20 } as const;
 
 /**

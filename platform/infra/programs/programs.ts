@@ -122,7 +122,7 @@ export function askProgram(
   });
 }
 
-/** The words are quoted in a message. */
+/** A message quotes these words. */
 export function firstWords(output: string): string {
   const line = output.split('\n').find((one) => one.trim() !== '');
   return line === undefined ? 'nothing' : `"${printable(line).slice(0, mostWords)}"`;

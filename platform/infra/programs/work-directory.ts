@@ -21,7 +21,7 @@ export async function freeBytes(root: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** @returns a file that disappears meanwhile has 0 bytes */
+/** @returns the size; a file that disappears meanwhile has 0 bytes */
 export async function bytesIn(directory: string): Promise<number> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const sizes = entries
@@ -35,7 +35,7 @@ export async function bytesIn(directory: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** At the start. The name contains the process id; other directories stay. */
+/** Called at the start. The name contains the process id; other directories stay. */
 export async function removeAbandoned(root: string): Promise<void> {
   const abandoned = (await readdir(root)).filter((name) => {
     const [, pid] = named.exec(name) ?? [];

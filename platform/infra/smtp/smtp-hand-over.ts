@@ -52,7 +52,8 @@ export interface SmtpHandOver {
 }
 
 /**
- * In one process. A distant server takes a tenth of a second for each message. So ten connections send 100 e-mails a second, the maximum
+ * The number of connections in one process. A distant server takes a tenth of a second for each message. So ten connections send 100
+ * e-mails a second, the maximum
  * rate of a club. A killed worker leaves at most this many e-mails with an unknown outcome.
  */
 export const campaignConnections = 10;
@@ -120,7 +121,7 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
       const onWritten = () => {
         isWritten = true;
       };
-      // Otherwise a message that was reported as not sent could still be sent later.
+      // Without this signal, a message that was reported as not sent could still be sent later.
       const tooLate = new AbortController();
       let timer: NodeJS.Timeout | undefined;
       try {
@@ -232,7 +233,7 @@ function* inPieces(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
 }
 
-/** The reply may repeat the recipient's address. */
+/** Removes addresses, because the reply may repeat the recipient's address. */
 export const withoutAddresses = (reply: string) =>
   reply
     .replaceAll(/\S+/g, (word) => (word.slice(1, -1).includes('@') ? '<address>' : word))

@@ -27,7 +27,7 @@ export interface SmtpMessage {
   html: string;
   /** The local part of the Message-ID. */
   messageKey: string;
-  /** The sender's address if absent. */
+  /** If absent, replies go to the sender's address. */
   replyTo?: string;
   calendar?: CalendarEvent;
 }

@@ -4,7 +4,7 @@ import { GetBucketCorsCommand, PutBucketCorsCommand, type CORSRule, type S3Clien
 /** This id finds our rule among the other rules of the bucket. */
 const ruleId = 'club-learning';
 
-/** A browser needs these for an upload. */
+/** A browser needs these methods and headers for an upload. */
 const needed = { methods: ['PUT', 'GET'], headers: ['content-type', 'if-none-match'] } as const;
 
 const ruleFor = (origins: readonly string[]): CORSRule => ({

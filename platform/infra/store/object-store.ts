@@ -111,9 +111,9 @@ export interface ObjectStore {
    * @returns whether the source exists
    */
   copy(from: string, to: string, headers: StoredHeaders, signal: AbortSignal): Promise<boolean>;
-  /** Keeps the key, so that no other file can be uploaded under it (see `signPut`). */
+  /** Empties the file but keeps the key, so that no other file can be uploaded under it (see `signPut`). */
   empty(key: string): Promise<void>;
-  /** Also removes every version in the bucket, and the remains of broken uploads. A missing file counts as removed. */
+  /** Removes the file, every version in the bucket, and the remains of broken uploads. A missing file counts as removed. */
   remove(key: string): Promise<void>;
   /**
    * Completes a resumable upload whose parts are all stored.
@@ -285,7 +285,7 @@ export function createObjectStore(
     },
     endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
     async allowOrigins(origins) {
-      // Used only once: the clock difference that it measures must not affect other clients.
+      // This client is used only once: the clock difference that it measures must not affect other clients.
       const own = new S3Client(clientConfig(storage));
       return allowOrigins(own, storage.privateBucket, origins).finally(() => own.destroy());
     },
@@ -293,7 +293,7 @@ export function createObjectStore(
   };
 }
 
-/** For a file that is too large for one request. If the copy fails, its upload stays until its key is removed. */
+/** Copies a file that is too large for one request. If the copy fails, its upload stays until its key is removed. */
 async function copyInParts(
   client: S3Client,
   { from: CopySource, size, copiedBytes }: { from: string; size: number; copiedBytes: number },
@@ -361,7 +361,7 @@ function goneMeanwhile(error: unknown): boolean {
   return error instanceof Error && /^NoSuch(Key|Upload|Version)$/.test(error.name);
 }
 
-/** Some stores have no versions. @throws any other error */
+/** Some stores have no versions. Then the list is empty. @throws any other error */
 function noVersions(error: unknown): ListObjectVersionsCommandOutput {
   if (error instanceof Error && error.name === 'NotImplemented') return { $metadata: {} };
   throw error;

@@ -21,7 +21,7 @@ import { ERRORS, TUS_RESUMABLE, Upload } from '@tus/server';
 /** 10 GB have 1,280 parts, and S3 accepts 10,000. */
 export const partBytes = 8 * 1_024 * 1_024;
 
-/** Some stores copy the parts into the file, half a minute for ten gigabytes. Below the 120 s for which the file listener waits. */
+/** Some stores copy the parts into the file, which takes half a minute for ten gigabytes. The file listener waits longer, 120 s. */
 const joinedWithinMs = 100_000;
 
 /** Remainders are smaller than a part. */
@@ -99,7 +99,7 @@ export function withTimeToJoin(client: S3Client): S3Client {
 /** An object of this class serves one upload during one request. */
 export class PartStore extends S3Store {
   readonly #record: UploadRecord;
-  /** The parts before the first missing part, by the last listing. */
+  /** The number of parts before the first missing part, by the last listing. */
   #whole = 0;
 
   constructor(s3ClientConfig: Options['s3ClientConfig'], record: UploadRecord) {

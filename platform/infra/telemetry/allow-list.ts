@@ -5,11 +5,11 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 
-/** A code or a name of this program. */
+/** Matches a code or a name of this program. */
 const word = /^[\w.:-]{1,80}$/;
 /** Such as `webhook-delivery/<id>`. */
 const id = /^[\w/-]{1,120}$/;
-/** A path pattern of the contract: `/v1/clubs/{clubId}/courses`. */
+/** Matches a path pattern of the contract: `/v1/clubs/{clubId}/courses`. */
 const pattern = /^[\w/{}.-]{1,200}$/;
 const digits = /^-?\d+$/;
 
@@ -41,7 +41,7 @@ function allowedAttributes(attributes: Attributes): Record<string, string | numb
   return passed;
 }
 
-/** A statement that is not prepared; captures its first word. */
+/** Matches a statement that is not prepared, and captures its first word. */
 const statement = /^pg\.query:([A-Za-z_]+)/;
 
 /** Instrumentations build names from data; our own names are constants. */

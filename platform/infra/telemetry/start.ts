@@ -49,13 +49,13 @@ export function startTelemetry(env: Environment, name: string): void {
   useTracer(traceWith({ traceExporter: allowListed(exporter) }, settings.serviceName ?? name, samplerOf(settings)));
 }
 
-/** For packages that are loaded from now on. Without this hook, Koa would silently not be traced, because we import it as an ES module. */
+/** Hooks the packages that are loaded from now on. Without this hook, Koa would silently not be traced, because we import it as an ES module. */
 export function hookPackages(): void {
   register({ include: [...wrapped] });
 }
 
 /**
- * Tests pass a receiver in memory.
+ * Traces with this exporter; tests pass an exporter in memory.
  * @param exported in batches or one by one
  */
 export function traceWith(

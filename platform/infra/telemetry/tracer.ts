@@ -83,7 +83,7 @@ export function createTracer(
 const written = ({ traceId, spanId, traceFlags }: SpanContext): string =>
   traceparentOf({ traceId, spanId, isSampled: (traceFlags & TraceFlags.SAMPLED) !== 0 });
 
-/** The active span or the cause. If the cause is too old, the span begins a new trace with a link. */
+/** The parent is the active span or the cause. If the cause is too old, the span begins a new trace with a link. */
 function placeOf({ cause, links = [] }: SpanOptions, now: number) {
   const active = context.active();
   const linked = links.flatMap(linkTo);

@@ -39,7 +39,7 @@ export interface Threads {
 
 interface Thread {
   worker: Worker;
-  /** The modules of the thread are loaded. */
+  /** True when the modules of the thread are loaded. */
   isReady: boolean;
   /** The number of finished pieces of work. */
   done: number;
@@ -60,7 +60,7 @@ const keptMs = 60_000;
 /**
  * Starts threads when needed. A thread stays only after successful work.
  * @param module calls `serveThread`
- * @param options.uses then the thread is replaced
+ * @param options.uses after this number of uses, a thread is replaced
  */
 export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { uses: number }): Threads {
   /** A stack: the thread that became idle last is used first, so the others expire. */
@@ -221,7 +221,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
   }
 }
 
-/** @returns 0 if it does not run */
+/** @returns the CPU time; 0 if the thread does not run */
 async function cpuMs(worker: Worker): Promise<number> {
   const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }));
   return (user + system) / 1_000;

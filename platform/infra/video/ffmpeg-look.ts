@@ -14,7 +14,7 @@ export interface FfmpegFinding {
   readonly mistakes: readonly string[];
   /** A sentence for each skipped program. */
   readonly notes: readonly string[];
-  /** Changes when the file changes. */
+  /** This text changes when the file changes. */
   readonly identity?: string;
 }
 

@@ -7,7 +7,7 @@ import { StartProblem } from '../../../core/start-problem.ts';
 import type { Queries } from '../database.ts';
 import { raw } from '../sql.ts';
 
-/** Far below the 5 minutes at which receivers refuse a timestamp. It also keeps the order of records correct. */
+/** Receivers refuse a timestamp only at a difference of 5 minutes. The low limit also keeps the order of records correct. */
 const toleratedMs = 60_000;
 const askEveryMs = 30_000;
 
@@ -50,7 +50,7 @@ export async function clockOffsetMs(
 
 const isTolerated = (offsetMs: number): boolean => Math.abs(offsetMs) <= toleratedMs;
 
-/** A sentence for operators. */
+/** Returns a sentence for operators. */
 function describeOffset(offsetMs: number): string {
   const seconds = Math.ceil(Math.abs(offsetMs) / 1_000);
   return `The clock of this process is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} Postgres's; at most 60 s are tolerated. Set both clocks, for example by NTP.`;
@@ -74,7 +74,7 @@ export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Pr
   }
 }
 
-/** Every 30 s. Logs an error when the clock becomes wrong, and a line when it is right again. @param clock in Unix milliseconds */
+/** Compares the clocks every 30 s. Logs an error when the clock becomes wrong, and a line when it is right again. @param clock in Unix milliseconds */
 export function watchClock(db: Pick<Queries, 'one'>, log: Logger, clock: () => number = () => Date.now()): ClockWatch {
   let isRight = true;
   const ask = async () => {

@@ -5,10 +5,10 @@ import type { Queries } from '../database.ts';
 import { sql } from '../sql.ts';
 
 const beatEveryMs = 10_000;
-/** Six missing heartbeats: the process counts as ended. */
+/** After six missing heartbeats, the process counts as ended. */
 const goneAfterSeconds = 60;
 
-/** Its last heartbeat is at most a minute old. */
+/** A process with a heartbeat that is at most a minute old. */
 export interface RunningProcess extends Build {
   name: string;
 }

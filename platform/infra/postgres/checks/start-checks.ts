@@ -15,7 +15,7 @@ const hearWithinMs = 3_000;
 /** Other clients of the pooler may hide the fault during one run. */
 const tries = 3;
 
-/** SQLSTATE: the prepared statement already exists; it does not exist. */
+/** The SQLSTATEs "prepared statement already exists" and "prepared statement does not exist". */
 const preparedTwice = ['42P05', '26000'];
 const noSuchTable = '42P01';
 const noRight = '42501';
@@ -101,7 +101,7 @@ async function limitMistakes(client: pg.Client): Promise<string[]> {
   ];
 }
 
-/** @param first to the same address */
+/** @param first a connection to the same address */
 async function poolerMistakes({ url, connectWithinMs }: DatabaseSettings, first: pg.Client): Promise<string[]> {
   const isMixed = await withClient(url.reveal(), (second) => mixesStatements(first, second), connectWithinMs);
   return isMixed

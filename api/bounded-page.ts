@@ -5,7 +5,10 @@ const mostBytes = 990_000;
 /** In JSON a control character becomes six bytes. */
 const mostBytesAByte = 6;
 
-/** The maximum characters of each text, and items of each list inside a row. These limits are tried in this order, until the page is small enough. */
+/**
+ * The maximum characters of each text, and items of each list inside a row. These limits are tried in this order, until the page is small
+ * enough.
+ */
 const limits: readonly { characters: number; items: number }[] = [
   { characters: 10_000, items: 200 },
   { characters: 5_000, items: 100 },

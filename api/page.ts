@@ -11,7 +11,9 @@ export interface HtmlPage<Op extends OperationId> {
   refusal: (error: DomainError, wording: Wording) => string;
 }
 
-/** There is one page for each success response with `text/html`. If a page is missing or not in the contract, the process does not start. */
+/**
+ * There is one page for each success response with `text/html`. If a page is missing or not in the contract, the process does not start.
+ */
 export type HtmlPages = { [Op in OperationId]?: HtmlPage<Op> };
 
 export interface AnyHtmlPage {

@@ -1,6 +1,9 @@
 /** Headers that every answer has, whether an operation, a page, a stream or the HTTP parser writes it. */
 
-/** This policy is for answers that are not pages. A browser that opens such an answer loads nothing, runs no script, sends no form and shows no frame. */
+/**
+ * This policy is for answers that are not pages. A browser that opens such an answer loads nothing, runs no script, sends no form and shows
+ * no frame.
+ */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "base-uri 'none'",

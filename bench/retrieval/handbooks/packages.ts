@@ -13,7 +13,9 @@ export interface HandbookPackage {
   path: string;
 }
 
-/** The Debian Administrator's Handbook, by Raphaël Hertzog, Roland Mas, Freexian SARL and its translators. CC BY-SA 3.0 or GPL 2 and later. */
+/**
+ * The Debian Administrator's Handbook, by Raphaël Hertzog, Roland Mas, Freexian SARL and its translators. CC BY-SA 3.0 or GPL 2 and later.
+ */
 export const administratorsHandbook: HandbookPackage = {
   name: 'debian-handbook',
   version: '11.20220922',

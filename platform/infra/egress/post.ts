@@ -22,7 +22,9 @@ export interface PostAnswer {
   responseExcerpt?: string;
   /** Unchanged. */
   retryAfter?: string;
-  /** Set if no response arrived, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. Never contains a host name or an address. */
+  /**
+   * Set if no response arrived, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. Never contains a host name or an address.
+   */
   errorCode?: string;
   /** Whole milliseconds. */
   durationMs: number;

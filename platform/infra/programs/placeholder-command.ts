@@ -32,7 +32,10 @@ export async function runCommand(
   return runBounded(file, args, { bounds, env: environmentIn(directory), signal, cwd: directory });
 }
 
-/** The environment has no secret. Temporary files go into the directory that is removed after the work. The program gets one thread, because more would slow down other work. */
+/**
+ * The environment has no secret. Temporary files go into the directory that is removed after the work. The program gets one thread, because
+ * more would slow down other work.
+ */
 const environmentIn = (directory: string): NodeJS.ProcessEnv => ({
   PATH: process.env['PATH'],
   HOME: directory,

@@ -49,7 +49,10 @@ export function startTelemetry(env: Environment, name: string): void {
   useTracer(traceWith({ traceExporter: allowListed(exporter) }, settings.serviceName ?? name, samplerOf(settings)));
 }
 
-/** Hooks the packages that are loaded from now on. Without this hook, Koa would silently not be traced, because we import it as an ES module. */
+/**
+ * Hooks the packages that are loaded from now on. Without this hook, Koa would silently not be traced, because we import it as an ES
+ * module.
+ */
 export function hookPackages(): void {
   register({ include: [...wrapped] });
 }

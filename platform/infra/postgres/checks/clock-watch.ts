@@ -74,7 +74,10 @@ export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Pr
   }
 }
 
-/** Compares the clocks every 30 s. Logs an error when the clock becomes wrong, and a line when it is right again. @param clock in Unix milliseconds */
+/**
+ * Compares the clocks every 30 s. Logs an error when the clock becomes wrong, and a line when it is right again.
+ * @param clock in Unix milliseconds
+ */
 export function watchClock(db: Pick<Queries, 'one'>, log: Logger, clock: () => number = () => Date.now()): ClockWatch {
   let isRight = true;
   const ask = async () => {

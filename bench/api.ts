@@ -14,7 +14,7 @@ import { onFreshStack, progress, reportBeside, type Round } from './support.ts';
 
 const rounds = 5;
 const secondsARound = 6;
-/** Enough to keep a process busy, few enough that no request waits long. */
+/** This number keeps a process busy, but no request waits long. */
 const connections = 16;
 
 export const apiMeasurements = ['session', 'keys'];

@@ -227,7 +227,7 @@ async function measureDeliveries(env: Record<string, string>): Promise<void> {
   await source.destroy();
 }
 
-/** Most are sent; each other status has a few mails. */
+/** Most mails are sent; each other status has a few mails. */
 async function haveRows(source: Database['source'], clubId: Id, campaignId: Id, count: number): Promise<void> {
   const atOnce = 25_000;
   for (let remaining = count; remaining > 0; remaining -= atOnce) {

@@ -15,7 +15,7 @@ export interface Mailbox {
   arrivals: ReadonlyMap<string, number>;
 }
 
-/** The mailbox accepts everything. */
+/** Starts a mailbox that accepts everything. */
 export async function onMailbox(measure: (mailbox: Mailbox) => Promise<void>): Promise<void> {
   const arrivals = new Map<string, number>();
   const { server, stop } = mailboxSmtp(async ({ to }) => {

@@ -11,13 +11,13 @@ export interface Figure {
   /** The name in the output of the suite, which is unique there. */
   name: string;
   value: number;
-  /** Such as `deliveries/s` or `ms`. */
+  /** A unit such as `deliveries/s` or `ms`. */
   unit: string;
   /** A value of the same run. The suite's `ceilings` explains it. */
   ceiling?: number;
   /** The median of the rounds: value divided by ceiling. */
   ratio?: number;
-  /** The value is their median. */
+  /** The number of rounds; the value is their median. */
   rounds?: number;
   aim?: Aim;
 }
@@ -32,7 +32,7 @@ export interface Aim {
 export interface Run {
   /** The day, `YYYY-MM-DD`. */
   date: string;
-  /** The first eight digits, with `-changed` if the working tree differed. */
+  /** The first eight digits of the commit, with `-changed` if the working tree differed. */
   commit: string;
   machine: string;
   figures: Figure[];
@@ -43,9 +43,9 @@ export interface SuiteFigures {
   /** Starts the suite. */
   command: string;
   ceilings?: string;
-  /** At most two sentences for each figure. */
+  /** At most two sentences explain each figure. */
   limits: { figure: string; text: string }[];
-  /** The newest is last. Each figure is in only one run. */
+  /** The newest run is last. Each figure is in only one run. */
   runs: Run[];
 }
 

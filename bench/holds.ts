@@ -22,11 +22,11 @@ export const holdMeasurements = ['operations'] as const;
 
 /** Only the shortest time counts. A longer one may include the loading of code, or a garbage collection for earlier requests. */
 const times = 3;
-/** Four-byte characters, and variables and Markdown marks without an end. */
+/** Fill texts with four-byte characters, or with variables and Markdown marks that never end. */
 const fillers = ['😀', '{{', '*[_`<- '];
 /** Files of the build, such as the contract: every caller gets the same answer. */
 const documents: ReadonlySet<OperationId> = new Set<OperationId>(['getContract']);
-/** The slowest operations, in the report. */
+/** The number of operations in the report, the slowest ones. */
 const named = 12;
 
 const wishes: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, inBody: ofScene };
@@ -130,7 +130,7 @@ function shortest(measured: readonly Measured[]): Measured | undefined {
   return measured.toSorted((one, other) => one.holdMs - other.holdMs)[0];
 }
 
-/** The largest answer and the longest time of each operation. */
+/** Notes the largest answer and the longest time of each operation. */
 function note(longest: Longest, { operationId }: ContractOperation, measured: Measured | undefined): void {
   if (!measured) return;
   const before = longest.get(operationId);

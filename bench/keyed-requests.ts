@@ -12,9 +12,9 @@ import { onFreshStack, progress, reportBeside, type Round } from './support.ts';
 
 const rounds = 9;
 const secondsARound = 2;
-/** Enough to keep a process busy, few enough that none waits long. */
+/** This number keeps a process busy, but no request waits long. */
 const connections = 16;
-/** Enough to stay below the rate limit of each club. */
+/** The calls of this many clubs stay below the rate limit of each club. */
 const clubCount = 900;
 
 interface Kind {

@@ -22,7 +22,7 @@ import { onFreshStack, progress, report, reportBeside } from './support.ts';
 const rounds = 2;
 export const megabyte = 1_024 * 1_024;
 const fileBytes = 2_048 * megabyte;
-/** Warms up the processes. */
+/** An upload of this size warms up the processes. */
 const warmUpBytes = 128 * megabyte;
 const sampledMs = 100;
 

@@ -21,7 +21,7 @@ export async function indexesOf(source: DataSource, read: (db: Queries) => Promi
   return [...found];
 }
 
-/** Postgres uses no index for them. */
+/** Postgres uses no index for these small tables. */
 const small = new Set(['clubs', 'courses', 'access_deliveries', 'list_tallies', 'list_tally_changes']);
 
 function namesIn(node: unknown): string[] {

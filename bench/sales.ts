@@ -31,7 +31,7 @@ import { withCost } from './webhooks/scene.ts';
 
 const rounds = 5;
 const secondsARound = 4;
-/** Enough to keep a process busy, few enough that no request waits long. */
+/** This number keeps a process busy, but no request waits long. */
 const connections = 16;
 /** The sales of a round, and the facts of a sale. */
 const salesARound = 60;

@@ -100,7 +100,7 @@ export async function onFreshStack(
   }
 }
 
-/** The lane of first attempts, from the caller's environment. */
+/** The settings of the lane of first attempts, from the caller's environment. */
 export function laneSettings(): Record<string, string> {
   const names = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));

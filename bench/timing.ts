@@ -103,7 +103,7 @@ const code: CallOf = async (port, { clubId, email, known }) => ({
   call: () => timed(port, '/v1/auth/code', { club_id: clubId, email }, 202),
 });
 
-/** The address has already got the maximum number of mails in an hour. */
+/** Makes calls for addresses that have already got the maximum number of mails in an hour. */
 function afterMailsOfAnHour(path: string, prepare: CallOf): CallOf {
   return async (port, address) => {
     const body = { club_id: address.clubId, email: address.email };
@@ -133,7 +133,7 @@ const signUp: CallOf = async (port, { clubId, email, known }) => ({
 
 let addressesUsed = 0;
 
-/** A different network address each time, so that no rate limit applies. */
+/** Each call has a different network address, so that no rate limit applies. */
 function post(port: number, path: string, body: object): Promise<Response> {
   addressesUsed += 1;
   const ip = [100, 64 + (addressesUsed >> 16), (addressesUsed >> 8) & 255, addressesUsed & 255].join('.');
@@ -175,7 +175,7 @@ async function seedClubs(env: Record<string, string>): Promise<Id[]> {
   return clubs;
 }
 
-/** Half belong to students of the clubs; the other half is unknown. */
+/** Half of the addresses belong to students of the clubs; the other half is unknown. */
 async function seedAddresses(
   env: Record<string, string>,
   clubs: readonly Id[],

@@ -23,12 +23,12 @@ import { steadily, times } from './webhooks/pace.ts';
 export const urgencyMeasurements = ['invitations'];
 
 const invitations = 50_000;
-/** Rows of one statement. */
+/** The number of rows in one statement. */
 const aStatement = 5_000;
-/** A code and a question each. They take about twelve seconds. */
+/** Each pair is a code and a question. All pairs take about twelve seconds. */
 const pairs = 40;
 const everyMs = 300;
-/** Rounds of each kind. */
+/** The number of rounds of each kind. */
 const rounds = 3;
 /** A missing code or answer counts with this time, so that it makes the figure worse. */
 const arrivalLimitMs = 30_000;

@@ -45,7 +45,7 @@ export async function askProduct(
   throw new Error('A stream ended before its answer.');
 }
 
-/** The product's request, with a different question. */
+/** Sends the product's request with a different question. */
 export async function askBare(
   client: Anthropic,
   request: Anthropic.MessageStreamParams,

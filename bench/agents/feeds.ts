@@ -14,7 +14,7 @@ const apis = 10;
 const answers = 50;
 /** Each worker writes its own answers, about ten times a second. */
 const workerCounts = [1, 4];
-/** 50 deltas a second. */
+/** This makes 50 deltas a second. */
 const delayMs = 20;
 const characters = 24;
 const seconds = 10;
@@ -107,7 +107,7 @@ function countQueries(source: DataSource): { stop(): { reads: number; followers:
   };
 }
 
-/** Each for a different student. */
+/** Each answer is for a different student. */
 async function buildAnswers(source: DataSource): Promise<Id[]> {
   const rows = await source.query<{ id: Id }[]>(
     `WITH club AS (INSERT INTO clubs (id, name, slug, created_at) SELECT id, 'Club', id::text, now() FROM (SELECT gen_random_uuid() AS id) one RETURNING id),

@@ -16,7 +16,7 @@ export async function measureLatency(scene: Scene, request: Anthropic.MessageStr
   const client = new Anthropic({ apiKey: 'bench', baseURL: server.url, maxRetries: 0 });
   const [received, bareReceived]: [StreamedAnswer[], StreamedAnswer[]] = [[], []];
   await server.obey({ recite, delayMs });
-  // Other load on the machine then affects both.
+  // The two sides alternate, so that other load on the machine affects both.
   for (let index = 0; index < questions; index += 1) {
     bareReceived.push(await askBare(client, request));
     received.push(await askProduct(pick(apis, index), pick(students, index)));

@@ -7,7 +7,7 @@ export interface Sent {
   readonly outcome: string;
   readonly text: string;
   readonly deltasAt: readonly number[];
-  /** Characters up to the end of each delta. */
+  /** The number of characters up to the end of each delta. */
   readonly deltaEnds: readonly number[];
 }
 

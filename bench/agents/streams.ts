@@ -11,7 +11,7 @@ import { beside, compare } from './figures.ts';
 import { pick, type Scene } from './scene.ts';
 
 const counts = [1, 50, 200];
-/** 50 deltas a second. */
+/** A student gets 50 deltas a second. */
 const characters = 24;
 const delayMs = 20;
 /** 20 students a second ask. */

@@ -12,7 +12,7 @@ import { onFreshStack, progress, quantile, report } from '../support.ts';
 import { clubOf, publish } from './scene.ts';
 
 const sizes = { short: 1_000, long: 1_000_000 };
-/** Each has several runs of the long automation (`reentry` `always`). */
+/** Each student has several runs of the long automation (`reentry` `always`). */
 const students = 50_000;
 const samples = 200;
 
@@ -68,7 +68,7 @@ export async function measureReads(): Promise<void> {
   });
 }
 
-/** Most are completed; each other status has a few runs. @returns one of the runs */
+/** Most runs are completed; each other status has a few runs. @returns one of the runs */
 async function loadRuns(
   { source }: Database,
   { clubId, automationId, studentIds }: { clubId: Id; automationId: Id; studentIds: readonly Id[] },

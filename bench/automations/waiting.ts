@@ -11,7 +11,7 @@ const aClub = 5_000;
 const clubsOfAll = 4;
 const warmUp = 400;
 const costSeconds = 20;
-/** Enough for 5 runs a second; the measured speed is much higher. */
+/** The limit is enough for 5 runs a second; the measured speed is much higher. */
 const limitMs = 60_000 + (clubsOfAll * aClub * 1_000) / 5;
 const healthyEveryMs = 200;
 const healthyFacts = 100;

@@ -28,7 +28,7 @@ export interface Scene {
   state: () => Promise<SinkState>;
   forget: () => Promise<unknown>;
   clubId: Id;
-  /** The clock is `performance.now()`. */
+  /** Maps each code to its time in `performance.now()`. */
   codes: ReadonlyMap<string, number>;
 }
 

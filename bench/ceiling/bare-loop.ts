@@ -80,7 +80,7 @@ async function runAll(count: number, urls: readonly string[]): Promise<number> {
   return (count * 1_000) / (performance.now() - started);
 }
 
-/** The body is a real event's, which the caller has already delivered once. */
+/** The body is the body of a real event that the caller has already delivered once. */
 async function fill(count: number, urls: readonly string[]): Promise<void> {
   await pool.query(`TRUNCATE bare_messages`);
   const { rowCount } = await pool.query(

@@ -16,7 +16,7 @@ import { onFreshStack, progress, reportBeside, type Round } from '../support.ts'
 
 const rounds = 5;
 const secondsARound = 4;
-/** Enough to keep a process busy, few enough that no booking waits long. */
+/** This number keeps a process busy, but no booking waits long. */
 const connections = 16;
 /** Each side of the comparison has this number of mentors. */
 const mentors = 100;

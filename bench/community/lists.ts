@@ -65,7 +65,7 @@ const readsWith = (storage: ObjectStore): Readonly<Record<string, Read<Club>>> =
 const window = (clubId: Id) => ({ id: `${clubId}/2026-01-01`, clubId, takesUntil: new Date() });
 
 export async function measureLists(): Promise<void> {
-  // Never used: no space has a cover and no post has a file.
+  // This store is never used: no space has a cover and no post has a file.
   const storage = createObjectStore(
     readConfig({
       DATABASE_URL: 'postgres://nobody',

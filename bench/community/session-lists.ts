@@ -51,7 +51,7 @@ const reads: Readonly<Record<string, Read<Club>>> = {
   'slots of 31 days': (db, { clubId, studentId }) => listSlots(db, { clubId, id: studentId }, publicId, {}, new Date()),
 };
 
-/** A line for each read, at both sizes. */
+/** Prints a line for each read, at both sizes. */
 export async function measureSessionLists(): Promise<void> {
   await onTwoSizes('sessions', load, async ({ sizes: compare }) => {
     for (const [what, read] of Object.entries(reads)) await compare(what, read);

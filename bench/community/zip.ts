@@ -57,7 +57,7 @@ export async function measureZip(): Promise<void> {
       });
     const download = (from: string) =>
       rateOf(async () => {
-        // Node's own HTTP client, like in the S3 client above.
+        // This is Node's own HTTP client, like in the S3 client above.
         const [answer] = (await once(get(from), 'response')) as [IncomingMessage];
         if (answer.statusCode !== 200) throw new Error(`The archive was answered ${answer.statusCode}.`);
         let bytes = 0;

@@ -38,7 +38,7 @@ export interface Gold {
   made: string;
   /** The difficult features that the file tests, such as empty cells. */
   covers: readonly string[];
-  /** In reading order. Empty if the file must be refused. */
+  /** The blocks in reading order. Empty if the file must be refused. */
   text: readonly GoldBlock[];
   /** Words that must stay next to each other, mostly with superscripts or subscripts. */
   numbers: readonly string[];

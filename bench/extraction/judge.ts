@@ -14,7 +14,7 @@ export type Reading =
     }
   | { result: 'unreadable'; code: string };
 
-/** The right items, of all items. */
+/** The number of right items, and of all items. */
 export interface Share {
   right: number;
   of: number;

@@ -54,7 +54,7 @@ const isShare = (key: string) => /right$|^warned$/.test(key);
 
 /** @returns undefined if no file has such a share */
 function countsOf(judgements: readonly Judgement[]): [name: string, value: number | undefined][] {
-  // Rounded down, so that it is 1 only if everything is right.
+  // The share is rounded down, so that it is 1 only if everything is right.
   const share = (shares: readonly Share[]) => {
     const [right, of] = [sum(shares.map((one) => one.right)), sum(shares.map((one) => one.of))];
     return of === 0 ? undefined : Math.floor((right / of) * 100) / 100;

@@ -6,7 +6,7 @@ const lowered = /[\u2080-\u209C]+/g;
 /** Beside these, blanks do not matter: `E = mc²` is `E=mc²`. */
 const signs = /[ ]*([=+×÷·≤≥≈±])[ ]*/g;
 
-/** Scripts without blanks between words. */
+/** These scripts have no blanks between words. */
 const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}ー々';
 const unspacedMarks = '、。「」『』，：；！？（）・';
 const gap = new RegExp(`(?<=[${unspaced}${unspacedMarks}]) +(?=[${unspaced}${unspacedMarks}])`, 'gu');

@@ -31,7 +31,7 @@ export interface HeldGround extends FuzzGround {
 
 const startTimeoutMs = 60_000;
 
-/** The caller must close it. */
+/** The caller must close the result. */
 export async function openHeldGround(): Promise<HeldGround> {
   const server = await startRunServer(1);
   process.env['TEST_RUN_URL'] = server.url;

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../contract/openapi.ts';
 import { propertiesOf, schemaAt } from '../../test/proofs/fuzz/requests/values.ts';
 import { isRecord, type Json } from '../../test/proofs/fuzz/requests/step.ts';
 
-/** Below the default of `BODY_LIMIT_BYTES`, because a body also contains names and brackets. */
+/** This is less than the default of `BODY_LIMIT_BYTES`, because a body also contains names and brackets. */
 const mostBytes = 900_000;
 /** The length of a list without a maximum. */
 const manyItems = 1_000;

@@ -16,7 +16,7 @@ import type { RetrievalSet } from './set.ts';
 
 const model = 'claude-sonnet-5-5';
 
-/** The product's own search, prompt, client and citations, and the configured model. */
+/** Measures the product's own search, prompt, client and citations, with the configured model. */
 export async function measureCitations(
   source: DataSource,
   clubs: Record<CorpusLanguage, BenchClub>,

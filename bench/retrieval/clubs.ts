@@ -33,7 +33,7 @@ export async function indexClub(
   return club;
 }
 
-/** A published agent without material. */
+/** Adds a club with a published agent without material. */
 export async function emptyClub(source: DataSource, language: Language): Promise<BenchClub> {
   const club = { clubId: newId(), agentId: newId(), passages: 0 };
   await source.query(`INSERT INTO clubs (id, name, slug, language, created_at) VALUES ($1, 'Club', $2, $3, now())`, [
@@ -87,7 +87,7 @@ export async function addPassages(
   );
 }
 
-/** Passages of a copied file. */
+/** The number of passages of a copied file. */
 const usualFileLength = 100;
 
 /**

@@ -15,7 +15,7 @@ export type CorpusLanguage = (typeof corpusLanguages)[number];
 
 /** A heading, a paragraph, an item of a list, or the title of a box. */
 export interface CorpusBlock {
-  /** From 1 (highest) to 3. */
+  /** A level from 1 (highest) to 3. */
   level?: number;
   kind: 'heading' | 'paragraph' | 'item' | 'label';
   text: string;

@@ -145,7 +145,7 @@ async function timesOf(
 
 const percentiles = (took: readonly number[]) => ({ p50: quantile(took, 0.5), p95: quantile(took, 0.95) });
 
-/** Only very common words, and more words than a person would write. */
+/** These questions have only very common words, far too many words, or misspelled words. */
 const heavy = {
   common: 'system files and user packages with the configuration of a network',
   long: 'How do I configure the network, the packages, the users and the files of a system with a server? '.repeat(80),

@@ -13,7 +13,7 @@ const queues = [
   { clubs: 5_000, factsOfEach: 2 },
   { clubs: 5_000, factsOfEach: 200 },
 ] as const;
-/** Facts of one claim. */
+/** The number of facts in one claim. */
 const room = 16;
 const rounds = 5;
 /** The claims of a round. The bare statement follows each claim. */
@@ -44,7 +44,7 @@ export async function benchClaims(): Promise<void> {
   await onFreshStack(['postgres'], onStack, { durable: true });
 }
 
-/** A third is bulk work. */
+/** A third of the facts is bulk work. */
 async function fill(source: DataSource, clubs: number, factsOfEach: number): Promise<void> {
   await source.query(
     `INSERT INTO facts (id, club_id, type, student_id, occurred_at, priority)

@@ -12,7 +12,7 @@ import { untilIdle } from './process-cost.ts';
 import { commitTogether, deliverBacklog, limitFor, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const warmUpShare = 1 / 4;
-/** Receivers refuse the first attempt of one message in so many. */
+/** Receivers refuse the first attempt of one message in 100, or in 10. */
 const refusedOneIn = [100, 10] as const;
 /** A transaction pins old rows for this time before the measurement. A quick run sets fewer. */
 const snapshotSeconds = Number(process.env['DIRECT_SNAPSHOT_SECONDS'] ?? 60);

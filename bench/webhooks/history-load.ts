@@ -12,9 +12,9 @@ export interface History {
   clubId: Id;
   endpointId: Id;
   deliveries: number;
-  /** The newest deliveries are still pending, and due. */
+  /** The number of newest deliveries that are still pending, and due. */
   pending: number;
-  /** The newest delivery; the oldest is 90 days older. */
+  /** The time of the newest delivery; the oldest is 90 days older. */
   end: Date;
 }
 

@@ -5,11 +5,11 @@ import { measureDelays, times } from './pace.ts';
 import { untilIdle, watchCost, type ProcessCost } from './process-cost.ts';
 import { commitFacts, deliver, withCost, type BenchClub, type Listener, type Scene } from './scene.ts';
 
-/** A quick run uses fewer. */
+/** A quick run parks fewer deliveries. */
 const parked = Number(process.env['PARKED'] ?? 10_000);
 /** The limit for parking all deliveries, and for releasing all: enough for 15 deliveries a second. */
 const limitMs = 60_000 + (parked * 1_000) / 15;
-/** The worker's memory grows to its working size. */
+/** After this many facts, the worker's memory has its working size. */
 const warmUpFacts = 500;
 const costSeconds = 15;
 const healthyEveryMs = 200;
@@ -78,7 +78,7 @@ export async function measureParked(scene: Scene): Promise<void> {
   report(`${title}: released in s`, { value: releasedIn, 'deliveries/s': parked / releasedIn });
 }
 
-/** The idle worker, and then the delay of facts for a healthy endpoint. */
+/** Measures the idle worker, and then the delay of facts for a healthy endpoint. */
 async function observe(
   { db, worker }: Scene,
   listener: Listener,

@@ -25,13 +25,13 @@ const measurements: Readonly<Record<string, (scene: Scene) => Promise<void>>> = 
 /** This measurement needs only Postgres, in a separate database, because it leaves five million rows. */
 const history = 'history';
 
-/** A separate database, too, because it leaves a million facts. */
+/** This measurement needs a separate database, too, because it leaves a million facts. */
 const claims = 'claims';
 
 /** This measurement needs a worker with a slow connection to Postgres. */
 const brownOut = 'brown-out';
 
-/** These need a worker that makes first attempts without a run. */
+/** These measurements need a worker that makes first attempts without a run. */
 const direct: Readonly<Record<string, readonly ((scene: Scene) => Promise<void>)[]>> = {
   direct: [measureArriving, measureBacklog],
   'direct-refused': [measureRefused],

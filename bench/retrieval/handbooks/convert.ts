@@ -10,7 +10,7 @@ import { readTopic, titleOfTopic } from './topic.ts';
 
 const folders = { en: { chapters: 'en-US', topics: 'C' }, pt: { chapters: 'pt-BR', topics: 'pt_BR' } };
 
-/** In characters. Shorter topics only refer to other topics. */
+/** In characters. Topics that are shorter only refer to other topics. */
 const shortestTopic = 190;
 
 /** @param administrators @param gnome the unpacked packages @param corpus is created */
@@ -73,7 +73,7 @@ async function documentOf(help: string, { guide, prefixes }: Subject): Promise<T
   return { title: titleOfTopic(await read(`${guide}.page`)), blocks };
 }
 
-/** Titles of pictures, and of sections whose text was left out. */
+/** Leaves out the titles of pictures, and of sections without text. */
 function withoutBareTitles(blocks: readonly CorpusBlock[]): CorpusBlock[] {
   return blocks.filter((block, place) => {
     const next = blocks[place + 1];

@@ -47,7 +47,7 @@ export const chapters: Record<CorpusLanguage, readonly string[]> = {
 };
 
 export interface Subject {
-  /** Gives the document its title. */
+  /** The document gets the title of this guide. */
   guide: string;
   /** The names of the document's topics begin with one of these texts, in this order. */
   prefixes: readonly string[];

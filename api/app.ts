@@ -84,7 +84,7 @@ export function createApp(
     rateLimit: chargeRateLimit(deps),
     unmatched,
   });
-  // This error occurred after the answer had started, for example because the client disconnected. It is too late to send an error status.
+  // The answer had already started, for example because the client disconnected. It is too late for an error status.
   app.on('error', (error: unknown) => deps.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;
 }
@@ -96,7 +96,7 @@ function handlerOf({ operationId }: ContractOperation): AnyOperation {
   return handler;
 }
 
-/** @throws Error if the contract and the pages differ: a page is missing, or an operation has a page without `text/html` in the contract */
+/** @throws Error if a page is missing, or an operation has a page without `text/html` in the contract */
 function pageOf(deps: ApiDeps, { operationId, contentTypes }: ContractOperation): Middleware[] {
   const page = pages[operationId];
   if ((page !== undefined) !== contentTypes.includes('text/html'))
@@ -104,7 +104,7 @@ function pageOf(deps: ApiDeps, { operationId, contentTypes }: ContractOperation)
   return page ? [asPage(deps, page)] : [];
 }
 
-/** Whether pages of other sites may include the answers of an operation: classrooms show covers, and webmail shows images of mails. */
+/** Whether pages of other sites may show the answer: classrooms show covers, and webmail shows images of mails. */
 const isEmbedded = ({ successStatus, contentTypes, auth }: ContractOperation): boolean =>
   auth.length === 0 && (successStatus === 302 || contentTypes.some((type) => type.startsWith('image/')));
 
@@ -122,7 +122,7 @@ function nameRoute({ path }: ContractOperation): Middleware {
   };
 }
 
-/** Browsers may call only from the listed origins. The token is in a header, so cookies are never allowed. */
+/** Only the listed origins may call the API. The token is in a header, so cookies are never allowed. */
 function corsByList(origins: readonly string[]): Koa.Middleware {
   return cors({
     origin: (context) => {

@@ -1,4 +1,4 @@
-/** Opens the cursor of a list for the list, club, student and filters of the request, so that handlers pass the query on unchanged (CUR-1). */
+/** Opens the cursor of a list for the request's list, club, student and filters (CUR-1). */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { instantOf } from '../../platform/core/time/instants.ts';
@@ -13,11 +13,11 @@ import {
 } from '../../platform/infra/postgres/lists/cursor.ts';
 import type { Caller } from '../operation.ts';
 
-/** A request of a list, after its checks by the contract. */
+/** A request that the contract's checks have accepted. */
 export interface CheckedRequest {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, unknown>>;
-  /** Whether the caller wrote `page`, which has a default. */
+  /** `page` has a default, so this tells whether the caller wrote it. */
   namesPage: boolean;
   caller: Caller | undefined;
 }

@@ -255,7 +255,7 @@ describe('agent conversations', () => {
       }
     });
 
-    it('returns 404 for the path of another agent, of the club or of no club', async () => {
+    it('returns 404 if the path names another agent of the club, an agent of another club, or no agent', async () => {
       const { conversationId } = await classroom.ask();
       const sibling = await buildOpenAgent(classroom.club.id);
       const elsewhere = await openAskingClassroom();

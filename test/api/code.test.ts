@@ -163,7 +163,7 @@ describe('POST /v1/auth/code/exchange', () => {
         (tx) => tx.run(sql`SELECT FROM students WHERE id = ${request.id} FOR UPDATE`),
         async () => {
           answers = [exchange(clubId, request), exchange(clubId, request)];
-          await untilWaitingForLocks(2); // both requests sent the correct code
+          await untilWaitingForLocks(2);
         },
       );
       const statuses = (await Promise.all(answers)).map(({ status }) => status);

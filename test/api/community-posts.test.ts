@@ -142,7 +142,7 @@ describe('posts of spaces', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('returns 409 post_exists to one of two simultaneous requests if a post and a comment use one id', async () => {
+  it('returns 409 post_exists to one of two simultaneous requests that choose the same id', async () => {
     const [id, { public_id: publicId }] = [randomUUID(), await published()];
     const answers = await inThisOrder(
       sql`SELECT 1 FROM students WHERE id IN (${author.id}, ${other.id}) FOR NO KEY UPDATE`,

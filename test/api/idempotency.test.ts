@@ -206,7 +206,7 @@ describe('a request with an Idempotency-Key', () => {
       expect([(await createTag(key, 'waits')).status, await tagsOf('waits')]).to.deep.equal([201, 1]);
     }).timeout(15_000);
 
-    it('gets the first answer if the effect of the first request would refuse it', async () => {
+    it('gets the first answer if its own execution fails because of the first request', async () => {
       const key = newKey();
       const body = { name: 'refused' };
       const deps = await testDeps();
@@ -252,7 +252,7 @@ describe('a request with an Idempotency-Key', () => {
   });
 
   describe('with a generated body', () => {
-    it('has the fingerprint of another request only if both requests are equal', () => {
+    it('has the same fingerprint as another request only if both requests are equal', () => {
       const draw = new Draw(randomInt(2 ** 31));
       const keeping = withBody.filter(({ idempotency }) => idempotency === 'kept').slice(0, 20);
       const generated = keeping.map((operation) => ({
@@ -308,7 +308,7 @@ describe('a request with an Idempotency-Key', () => {
       expectError(await call('POST', path, withKey(key, file)), 'idempotency_key_reused');
     });
 
-    it('has a new effect if a repetition does no harm', async () => {
+    it('is executed again if a repetition of the operation is harmless', async () => {
       const key = newKey();
       const body = { file_name: 'a.pdf', mime: 'application/pdf', size_bytes: 3 };
       const reserve = () => call('POST', at('/media'), withKey(key, { token: club.owner.token, body }));

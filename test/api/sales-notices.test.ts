@@ -196,7 +196,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices/{noticeId}', () => {
       .and.not.have.property('body');
   });
 
-  it('returns 404 for a notice of another club, like its replay', async () => {
+  it('returns 404 for a notice of another club, as POST …/replay does', async () => {
     const [shop, other] = [await buildShop(), await buildShop()];
     const id = await takeNotice(other.connection, {});
     await eachCase(

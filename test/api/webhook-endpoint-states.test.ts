@@ -248,7 +248,7 @@ describe('the state of a webhook endpoint', () => {
       }
       const other = await buildEndpoint(scene.club.id, publicUrl);
       const elsewhere = await buildWebhookDelivery({ ...scene.subscription, endpoint: other });
-      // The fan-out also created a delivery to the endpoint of the scene. This update ends that delivery.
+      // The fan-out also created a delivery to the tested endpoint. This update ends that delivery.
       await alter('webhook_deliveries', (await pendingOf()).id, { status: 'succeeded', completed_at: new Date() });
       const rows = () => Promise.all([...deliveries, elsewhere].map((delivery) => deliveryRow(delivery.id)));
       const before = await rows();

@@ -147,7 +147,7 @@ describe('a campaign', () => {
     expect(message?.headers['Feedback-ID']).to.equal(`${campaignId}:${club.id}:campaign:latform.example`);
   });
 
-  it('waits for its start time, and freezes no recipient before that time', async () => {
+  it('waits for its start time, and only then fixes its recipients', async () => {
     const [early] = await students(1);
     await schedule('2026-03-02T13:00');
     expect(await step()).to.include({ done: false, at: later(60 * minute).getTime(), waitingFor: 'start' });
@@ -220,7 +220,7 @@ describe('a campaign', () => {
       expect(await rowOf({ id: student?.id ?? '' })).to.include({ status: 'skipped', skip_reason: 'invalid_email' });
   });
 
-  it('skips students who have left the audience since the freeze', async () => {
+  it('skips students who left the audience after the recipients were fixed', async () => {
     const [stays, leaves] = await students(2);
     await deps.db.source.query(
       `INSERT INTO tags (id, club_id, name, folded_name, created_at) VALUES ($1, $2, 'Crew', 'crew', now())`,
@@ -470,7 +470,7 @@ describe('a campaign', () => {
       expect(await mostRowsRead()).to.be.below(200);
     });
 
-    it('makes Postgres analyze the mails after the freeze', async () => {
+    it('makes Postgres analyze the table of mails after the recipients were fixed', async () => {
       await deps.db.source.query('TRUNCATE mails CASCADE');
       await counted(1);
       await step();
@@ -736,7 +736,7 @@ describe('a campaign', () => {
         .png()
         .toBuffer();
 
-    it('has no preview if the image is removed meanwhile', async () => {
+    it('has no preview if the image is removed while the preview is built', async () => {
       await image(await red());
       const removed = { clubId: club.id };
       const { manager } = deps.db;

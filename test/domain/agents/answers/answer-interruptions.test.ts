@@ -22,7 +22,7 @@ describe('the step of an answer whose stream has begun', function () {
   };
   for (const [how, script] of Object.entries(breaks))
     for (let after = 1; after <= 8; after++)
-      it(`fails, keeps the received words and charges one call: ${how} follows event ${after}`, async () => {
+      it(`fails, keeps the received words and charges one call if ${how} follows event ${after}`, async () => {
         const { question } = await answer({ answer: deltas, ...script(after) });
         expect(await answerRow(question.answerId)).to.include({
           status: 'failed',

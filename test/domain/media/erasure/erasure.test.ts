@@ -156,7 +156,7 @@ describe('erasure of files', () => {
     const completedWhile = async (mediaId: string, meanwhile: () => Promise<unknown>) =>
       completed({ clubId: club.id }, mediaId, { deps: await whileLookedAt(meanwhile) });
 
-    it('wins if the deadline has passed', async () => {
+    it('erases the file, and the completion fails, if the deadline has passed', async () => {
       const { media } = await uploadBytes({ club }, notes);
       const outcome = await completedWhile(media.id, () => eraseAll(later(75 * minute)));
       expect(outcome).to.equal('failed upload_expired');

@@ -724,7 +724,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processOldFiles(db, new Date())).to.equal(0);
     });
 
-    it('does not delay other files before its original is emptied', async () => {
+    it('does not delay other files while its original waits to be emptied', async () => {
       const source = await testDatabase();
       await source.query(
         `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, object_key, looks_at, created_at, updated_at)

@@ -211,7 +211,7 @@ describe('the storage of a club', function () {
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('still counts as one of 200 open uploads (too_many_uploads)', async () => {
+    it('still counts the file as one of 200 open uploads (too_many_uploads)', async () => {
       const { maxLibraryAddresses } = mediaRules;
       const source = await testDatabase();
       const id = await reserveFile(clubId, 1);

@@ -100,7 +100,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('is left to the next step after three tries', async () => {
+    it('is tried three times, and then left to the next step', async () => {
       const { receiver, delivery } = await dueAt();
       let statements = 0;
       const db = unreliable((await testDeps()).db, async () => {
@@ -192,7 +192,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
     });
 
-    it('throws if its request cannot be sent, and counts no failure', async () => {
+    it('throws an error, and counts no failure, if the process cannot send the request', async () => {
       const { delivery } = await dueAt();
       const failure = await attempt(delivery, {
         post: () => Promise.reject(new Error('no sockets left')),

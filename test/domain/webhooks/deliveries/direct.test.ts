@@ -327,7 +327,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', direct: false, attemptCount: 1 });
     });
 
-    it('wakes the run and the gate if the failure arms the breaker', async () => {
+    it('wakes the run and the gate if the failure opens the breaker', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 4,
         failing_since: new Date(now),

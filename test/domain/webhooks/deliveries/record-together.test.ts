@@ -285,7 +285,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(await deliveryRow(one.delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null });
     });
 
-    it('leave a requested resend to the woken run', async () => {
+    it('do not wake the run again if a resend was requested', async () => {
       const one = await inFlight();
       await resend(one);
       expect(await wakesBy(subscription.clubId, () => succeeds(one))).to.deep.equal([]);

@@ -37,7 +37,6 @@ const instants = [
 const plainly = (selected: DeliverySelection) =>
   sql`(SELECT count(*)::int FROM (${selection(sql`id`, selected)}) AS found)`;
 
-/** From the tallies, and from a count of the rows. */
 async function compare(selections: readonly DeliverySelection[]): Promise<{ tallied: number[]; counted: number[] }[]> {
   const byTallies = list(selections.map(counting));
   const byCounting = list(selections.map(plainly));

@@ -649,7 +649,7 @@ describe('the removal of a student from the community', () => {
     expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([[], 0]);
   });
 
-  it('keeps comments that others write at the same time, and then erases only the post’s text', async () => {
+  it('keeps comments that others write at the same time, and erases only the text of the post', async () => {
     const [post, their] = [await published(), await published(theirs)];
     const answered = await commented(their.public_id, mine);
     let removal: Promise<{ status: number }> | undefined;

@@ -100,7 +100,7 @@ describe('a campaign', () => {
   };
   const recipients = () => messages.map(({ to }) => to).toSorted();
 
-  it('mails each confirmed student once and in the frozen order, and ends', async () => {
+  it('mails each confirmed student once, in the order of the fixed recipients, and ends', async () => {
     const allStudents = await students(5);
     const pending = await buildStudent(club.id, { verified: false });
     await deps.db.source.query(`UPDATE students SET opened_by = 'sign_up' WHERE id = $1`, [pending.id]);
@@ -176,7 +176,7 @@ describe('a campaign', () => {
     });
   });
 
-  it('uses the frozen students, but each student’s current address', async () => {
+  it('uses the fixed recipients, but each student’s current address', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();

@@ -318,7 +318,7 @@ describe('administrators who change material at the same time', () => {
       expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
     });
 
-  it('index the required sources, and no transaction fails', async function () {
+  it('leave exactly the required sources in the index, and no transaction fails', async function () {
     this.timeout(120_000);
     const usual = await testDeps();
     const db = recordingEnds(usual.db);

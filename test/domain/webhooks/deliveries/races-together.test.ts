@@ -14,7 +14,7 @@ import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/driv
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 /** The statement never waits for a lock, so a trigger stops it between its reads and its locks. */
-describe('a delivery that changes during the statement for many successes (HOOK-19)', () => {
+describe('a delivery that changes while one statement records many successes (HOOK-19)', () => {
   let deps: VaultDeps;
   let delivery: TestWebhookDelivery;
   let claim: Claim;

@@ -47,7 +47,7 @@ interface InFlight {
   claim: Claim;
 }
 
-describe('recorded successes of a process (HOOK-19)', () => {
+describe('successful attempts that one process records (HOOK-19)', () => {
   let deps: VaultDeps;
   let subscription: Subscription;
   let now: number;

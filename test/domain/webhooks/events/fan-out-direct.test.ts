@@ -185,7 +185,7 @@ describe('the fan-out to the direct lane (HOOK-18)', () => {
         first = await fanOutNow([fact], { lane: fakeLane(at(subscription.endpoint)) });
       });
 
-      it('stays for the run of the other delivery', async () => {
+      it('is kept, so that the relay starts the run of the other delivery', async () => {
         const otherDelivery = (await deliveriesOf(fact)).find(({ endpointId }) => endpointId === other.id);
         expect(first.map(startsOf)).to.deep.equal([
           [

@@ -57,7 +57,7 @@ describe('agent conversations', () => {
       });
     });
 
-    it('returns 403 not_entitled without access, and 404 for an unpublished agent or one of another club', async () => {
+    it('returns 403 not_entitled without access, and 404 for unpublished agents and agents of other clubs', async () => {
       const { openAgent, club } = classroom;
       expectError(await askingOf(openAgent, await buildStudent(club.id)).agent(), 'not_entitled');
       const foreign = await buildOpenAgent((await buildClub()).id);

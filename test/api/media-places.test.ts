@@ -179,7 +179,7 @@ describe('records that use files of the library', () => {
       expect(await usage(id)).to.deep.equal(['campaign News']);
     });
 
-    it('prevent the deletion of a file of a published or running version, even with force=true', async () => {
+    it('prevent the deletion of a file that a published or running version uses, even with force=true', async () => {
       const source = await testDatabase();
       const { id } = await image();
       const automation = (await call('POST', '/workflows', { name: 'Hello', draft: definition(id) })).body.data.id;

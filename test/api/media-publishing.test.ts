@@ -209,7 +209,7 @@ describe('publishing of files (MED-25)', () => {
       );
     });
 
-    it('returns the same bytes with 404 for private, removed and unknown files and missing thumbnails', async () => {
+    it('returns 404 with the same bytes for private, removed and unknown files and missing thumbnails', async () => {
       const [privateFile, removedFile, publicFile] = [
         await file(),
         await published(await file()),
@@ -402,7 +402,7 @@ describe('publishing of files (MED-25)', () => {
       }
     });
 
-    it('applies only the last request, even if it arrives after the run has copied the file', async () => {
+    it('applies only the last request, even if this request arrives after the run has copied the file', async () => {
       const [early, late, twice] = [await file(), await file(), await file()];
       await publish(early);
       await unpublish(early);

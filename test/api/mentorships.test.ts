@@ -427,7 +427,7 @@ describe('mentorships', () => {
   });
 
   describe('a booking with `replaces`', () => {
-    it('moves the session, even if the student is at the limit or both times overlap (MENT-8)', async () => {
+    it('moves the session, even if the student is at the limit, or the old and new times overlap (MENT-8)', async () => {
       const mentorship = await offered({ durationMinutes: 60, bufferMinutes: 0 });
       const { id } = (await book(ada, mentorship, inHours(2), { agenda: 'Knots' })).body.data;
       const moved = (await book(ada, mentorship, inHours(5), { replaces: id })).body.data;

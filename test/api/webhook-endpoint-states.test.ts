@@ -329,7 +329,7 @@ describe('the state of a webhook endpoint', () => {
       { first: 'disable', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },
     ] as const;
     for (const { first, second, statuses, status, pending } of orders) {
-      it(`run one after the other: ${first}, then ${second}, leads to ${status} with ${pending} pending`, async () => {
+      it(`run one after the other: ${first}, then ${second} (result: ${status}, ${pending} pending deliveries)`, async () => {
         await queue(2);
         const answers = await oneAfterAnother(id, [() => move(first), () => move(second)]);
         expect(answers.map((answer) => answer.status)).to.deep.equal(statuses);

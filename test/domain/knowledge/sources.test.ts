@@ -134,7 +134,7 @@ describe('a source that leaves the index', () => {
     };
   };
 
-  it('is no longer found or linked, and its run deletes its passages', async () => {
+  it('is no longer found or linked, and its workflow run deletes the passages', async () => {
     const { source, clubId, agentId, db, takeAway, find } = await indexed();
     const asker = { clubId, agentId, studentId: (await buildStudent(clubId)).id };
     const answerId = await buildCharge(asker, 1n, new Date());

@@ -94,7 +94,7 @@ describe('the mail of a one-time token during a change of the master key', () =>
       expect(await spend(token)).to.equal('token_gone');
     });
 
-  it('contains the valid token even if an old release recorded no key', async () => {
+  it('contains the valid token even if an old release did not record the token’s key', async () => {
     await ask(first, 'student_reset_password');
     await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE student_id = ${student.id}`);
     const { token } = await attempt(changed);
@@ -157,7 +157,7 @@ describe('the mail of a one-time token during a change of the master key', () =>
       expect(await enter(alone, codeId, code)).to.equal(student.id);
     });
 
-    it('contains a code of the current key if an old release recorded no key', async () => {
+    it('contains a code of the current key if an old release did not record the code’s key', async () => {
       const codeId = (await ask(first, 'student_code')) ?? '';
       await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE id = ${codeId}`);
       const { code } = await attempt(first);

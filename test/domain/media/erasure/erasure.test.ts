@@ -53,7 +53,7 @@ describe('erasure of files', () => {
       expect(await mediaState(media.id)).to.equal('failed upload_expired');
     });
 
-    it('skips a file that was completed in time', async () => {
+    it('does not erase a file that was completed in time', async () => {
       const ready = await uploadFile({ club }, notes);
       await eraseAll(later(48 * hour));
       expect(await leftOf(club, ready.id)).to.deep.equal(['ready key', [ready.id]]);

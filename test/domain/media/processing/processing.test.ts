@@ -528,7 +528,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return [response.headers.get('content-disposition')?.split(';')[1], format, width, height];
     };
 
-    it('gets a thumbnail of its first page, and the file itself as preview (MED-22)', async () => {
+    it('gets a thumbnail of its first page, and has the PDF itself as the preview (MED-22)', async () => {
       const file = await book();
       const ready = await uploadFile({ club }, file);
       expect(ready).to.include({ status: 'ready', type: 'pdf' }).and.not.have.any.keys('width', 'height');

@@ -82,7 +82,7 @@ describe('hotmart notices, 2.0.0', () => {
   });
 
   for (const event of ['PURCHASE_PROTEST', 'PURCHASE_EXPIRED', 'PURCHASE_CANCELED', 'CLUB_FIRST_ACCESS', 'toString']) {
-    it(`do not read ${event} as a change of access`, () => {
+    it(`of type ${event} change no access`, () => {
       expect(parse({ ...hotmartPurchase('PURCHASE_APPROVED'), event })).to.deep.equal([]);
     });
   }
@@ -229,7 +229,7 @@ describe('kiwify notices', () => {
   });
 
   for (const event of ['billet_created', 'pix_created', 'order_rejected', 'constructor']) {
-    it(`do not read ${event} as a change of access`, () => expect(parse(kiwifyOrder(event))).to.deep.equal([]));
+    it(`of type ${event} change no access`, () => expect(parse(kiwifyOrder(event))).to.deep.equal([]));
   }
 
   it('are refused with the path of a missing field', () => {

@@ -121,7 +121,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   });
 
   describe('an attempt whose worker died', () => {
-    it('is marked as interrupted, unlike attempts of other deliveries', async () => {
+    it('is marked as interrupted, but attempts of other deliveries are not', async () => {
       const { delivery } = await dueAt();
       const other = await dueAt();
       await diesAt('claimed', delivery);

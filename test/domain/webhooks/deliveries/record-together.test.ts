@@ -443,7 +443,7 @@ describe('successful attempts that one process records (HOOK-19)', () => {
       },
       { what: 'the row', state: { attempt_count: 32_767 }, answer: accepted, sqlState: '22003' },
     ]) {
-      it(`fail alone if Postgres refuses ${what}, and the others are recorded`, async () => {
+      it(`do not prevent the record of the others if Postgres refuses ${what} of one`, async () => {
         const all = await several(5);
         const [, , refusedOne] = all;
         if (!refusedOne) throw new Error('The array has fewer than five entries.');

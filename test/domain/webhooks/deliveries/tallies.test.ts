@@ -176,7 +176,7 @@ describe('delivery tallies', () => {
     while ((await rollUpTallies(db, 1_000)) > 0);
   };
 
-  it('equal a count of rows for each filter after any history', async () => {
+  it('equal a count of the rows, for each filter, after any sequence of changes', async () => {
     const { manager } = await testDatabase();
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 25 }), async (sequence) => {

@@ -440,7 +440,7 @@ interface Caller {
   isGranted?: boolean;
   /** The caller's role in the club of the path; absent for an outsider. */
   role?: Role | 'student';
-  /** The id of the club in the path. It is set only if it is not the club that the other callers use. */
+  /** The id of the club in the path, if it differs from the club of the other callers. */
   clubId?: string;
 }
 
@@ -565,7 +565,7 @@ describe('403 for a session outside the organization', () => {
     expect([...answers]).to.have.length(1);
   });
 
-  it('has the same text as the 403 for a sign-up in an unknown club, for any body', async () => {
+  it('has the same text as the 403 for a sign-up in an unknown club', async () => {
     const { owner } = await buildClub();
     const foreign = await call('GET', `/v1/clubs/${newId()}/students`, { token: owner.token });
     await eachCase([newId(), 'my-club'], async (clubId) =>

@@ -56,7 +56,7 @@ export const recordingArguments: readonly string[] = [
 
 /**
  * @param write receives a line for each different record
- * @param folders the folders of the code whose statements are recorded
+ * @param folders only statements of code in these folders are recorded
  */
 export function statementRecorder(
   write: (line: string) => void,

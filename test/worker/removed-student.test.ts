@@ -167,7 +167,7 @@ describe('the removal of a student', function () {
     await send('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
     await noteFilledTables();
 
-    // Two completed courses with two certificates, one of which is revoked.
+    // Completes two courses, and revokes one of the two certificates.
     const [course, other] = [
       await buildOpenCourse(club.id, { lessons: 1, points: 5, certificateOnCompletion: true }),
       await buildOpenCourse(club.id, { lessons: 1, certificateOnCompletion: true }),
@@ -200,7 +200,7 @@ describe('the removal of a student', function () {
     await noteFilledTables();
     expect(level.id).to.be.a('string');
 
-    // A purchase, a subscription, and an unreadable notice of a sale.
+    // Creates a purchase, a subscription, and an unreadable sales notice.
     await admin('POST', '/products', {
       platform: 'generic',
       external_id: tag,
@@ -395,7 +395,7 @@ describe('the removal of a student', function () {
 
     const { retain } = retentionActivities({ db, vault, storage: await testObjectStore() });
     await db.source.query(`INSERT INTO code_failure_counts VALUES ($1, current_date, 3)`, [addressKeyOf(vault, email)]);
-    await retain(Date.now()); // adds the pending changes of tallies to the tallies of lists and histories
+    await retain(Date.now()); // adds the tally changes to the tallies
     await noteFilledTables();
 
     const requestId = model.requests[0]?.id ?? '';

@@ -94,7 +94,6 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
   return isRight && unknown.length <= kills.length * campaignConnections ? 0 : 1;
 }
 
-/** Counts duplicates both by mail and by address. */
 async function tallyMails({ source, campaignId, log }: Scene) {
   const rows = await source.query<MailRow[]>(`SELECT ${mailColumns} FROM mails WHERE campaign_id = $1`, [campaignId]);
   const received = receivedIn(log);

@@ -72,8 +72,8 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
   const clubs = await buildReaders(db, { clubs: clubCount, members: membersOfClub, mailsPerMinute });
   const scene: Scene = { ...place, db, vault: createVault(config.masterKey), clubs, unsubscribed: new Set() };
   const beganAt = elapsedSeconds();
-  // The schedule could wait for a quarter of an hour, so the proof begins the digests itself. Two concurrent calls must make only one
-  // digest for each club and date.
+  // The proof begins the digests, because the schedule begins them only every 15 minutes. Two concurrent calls must create only one digest
+  // for each club and date.
   await Promise.all([beginDigests(db, new Date()), beginDigests(db, new Date())]);
   let killing = true;
   const beside = membersLeave(scene, () => killing);

@@ -68,7 +68,7 @@ export async function buildShop(deliveries = 1): Promise<TestShop> {
 
 const cpf = '69526128664';
 
-/** A notice in our own format (docs/reference/sales-notices.md). */
+/** A notice in the `generic` format (docs/reference/sales-notices.md). */
 export function noticeOf(
   shop: TestShop,
   event: string,

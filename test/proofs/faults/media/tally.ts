@@ -98,7 +98,7 @@ export async function tallyFiles(
 }
 
 /**
- * @param count.finished the number of files whose clients finished them
+ * @param count.finished the number of files that the clients finished
  * @param count.expected the number of files that must exist
  */
 export function verdictOf(
@@ -163,7 +163,7 @@ async function lossOf(
   return (await digestOf(downloadedKey(row))) === row.digest ? undefined : 'the bucket has other bytes';
 }
 
-/** Finds clubs whose counted storage differs from the sum of their files, or that still reserve storage. */
+/** Finds clubs with a stored total that differs from the sum of the files, or with storage that is still reserved. */
 async function miscounted(
   source: DataSource,
   db: Database,

@@ -92,7 +92,7 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
     mustHold(sim.slow || isAlone, 'one attempt at a time', () => `mail ${key} is sent twice at a time`);
   }
 
-  /** Expects that, after a recorded refusal, the mail is not sent again before its wait ends. */
+  /** Expects that a refused mail is not sent again before the end of the wait. */
   function expectDue({ key, at }: HandedMail, before: readonly HandedMail[]): void {
     const isDue = before.every(({ at: earlier, isOver }) => isOver || at - earlier >= shortestWaitMs);
     mustHold(

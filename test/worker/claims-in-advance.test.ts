@@ -116,11 +116,11 @@ describe('a fan-out that claims first attempts for its own process (HOOK-15)', (
 
   for (const { what, isEager, claimable } of [
     {
-      what: 'keeps the permit of a run that begins in another process',
+      what: 'keeps the permit if the run begins in another process',
       isEager: false,
       claimable: 8,
     },
-    { what: 'releases the permit of a run whose start failed', isEager: new Error('away'), claimable: 16 },
+    { what: 'releases the permit if the run cannot be started', isEager: new Error('away'), claimable: 16 },
   ]) {
     it(what, async () => {
       const runs = await fanOut(8);

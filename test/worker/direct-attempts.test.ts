@@ -183,7 +183,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquireMany(scene, 9, 'quick')).to.have.length(6);
     });
 
-    it('counts against the limit of unknown endpoints until its release', () => {
+    it('counts against the limit for endpoints without a quick answer until it is released', () => {
       const scene = laneOf(4);
       const id = acquire(scene, 'new-1') ?? '';
       answers(scene, 'new-1');

@@ -132,7 +132,7 @@ describe('the removal of a student', function () {
     const { db, vault } = await testDeps();
     // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into answers whose shape the contract has just confirmed
     const send = async (method: string, path: string, options: Call = {}, status?: number): Promise<any> => {
-      // Every request with a session has a key, so that all answers are kept.
+      // Every request with a session gets an idempotency key, so that the service stores all answers.
       const key = options.token !== undefined && ['POST', 'PATCH'].includes(method) && { 'idempotency-key': newId() };
       const answer = await callAt(served.base, method, path, { ...options, headers: { ...options.headers, ...key } });
       if (status !== undefined) expect(answer.status, `${method} ${path}: ${answer.text}`).to.equal(status);

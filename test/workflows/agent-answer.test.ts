@@ -93,7 +93,7 @@ describe('the workflow run that generates an answer', function () {
     );
   });
 
-  it('fails with the received text if the worker died after the first word', async () => {
+  it('fails, but keeps the received text, if the worker died after the first word', async () => {
     const { questionId, answerId } = await ask();
     const source = await testDatabase();
     await source.query(

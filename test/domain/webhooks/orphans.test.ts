@@ -37,7 +37,7 @@ describe('the sweep of orphans', () => {
     expect(await counts()).to.deep.equal([1, 1, 1, 1]);
   });
 
-  it('removes each attempt whose delivery does not exist', async () => {
+  it('removes each attempt without a delivery', async () => {
     const missingId = newId();
     for (const fence of [1, 2]) await addAttempt(missingId, fence);
     expect(await sweepOrphans(db, now)).to.equal(2);

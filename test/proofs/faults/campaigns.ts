@@ -186,7 +186,7 @@ function report(
   );
   print(`meanwhile ${counts.unsubscribes} students left, ${counts.removed} were removed, ${counts.pauses} pauses`);
   print(
-    `of the unknown, ${tally.unknownArrived} arrived; at most ${kills.length * campaignConnections} may be unknown`,
+    `of the mails with an unknown outcome, ${tally.unknownArrived} arrived; at most ${kills.length * campaignConnections} may be unknown`,
   );
   for (const line of tally.untrue.slice(0, 20)) print(`untrue: ${line}`);
   print(

@@ -162,7 +162,7 @@ function report(
   for (const [name, lines] of Object.entries({ missing, untrue }))
     for (const line of lines.slice(0, 20)) print(`${name}: ${line}`);
   print(
-    `${left.size} members asked to leave, ${skipped.length} mails were skipped; of the unknown, ${unknownArrived} arrived; at most ${mayBeUnknown} may be unknown`,
+    `${left.size} members asked to leave, ${skipped.length} mails were skipped; of the mails with an unknown outcome, ${unknownArrived} arrived; at most ${mayBeUnknown} may be unknown`,
   );
   print(
     `members ${readersOf(clubs).length}, mailed once ${sent.length}, refused ${refused.length}, unknown ${unknown.length} (each marked failed), ` +

@@ -301,7 +301,7 @@ function report({ booker, removed }: Scene, tally: SessionTally, mayRepeat: numb
     for (const line of lines.slice(0, 20)) print(`${name}: ${line}`);
   print(
     `told wrongly ${lost.length}, other mails missing ${othersMissing.length}, rows untrue ${untrue.length}, reminded in vain ${vain.length}, ` +
-      `mails that arrived again, as the same message, ${tally.repeated} (at most ${mayRepeat})`,
+      `mails that arrived again with an unchanged Message-ID ${tally.repeated} (at most ${mayRepeat})`,
   );
   print(
     `sessions ${tally.sessions}, double-booked ${doubleBooked.length}, reminders missing ${remindersMissing.length}, twice ${twice.length}`,

@@ -20,7 +20,7 @@ export interface FuzzOptions {
 
 /** The first failure of a kind. */
 export interface Failure extends Broken {
-  /** Failures of the same kind have the same text: operation, rule and answer. */
+  /** A text with the operation, the rule and the answer. */
   readonly kind: string;
   /** All steps of the round. The last step failed. */
   readonly steps: readonly Step[];

@@ -78,7 +78,7 @@ interface LateSignal {
   run: Run;
   /** In Unix milliseconds. */
   from: number;
-  /** Whether this signal is a second copy of a signal that arrived in time. */
+  /** Whether the signal has already arrived once in time. */
   isDouble: boolean;
 }
 
@@ -198,7 +198,7 @@ export class Simulation {
     let after = this.decisions.choose(8 * commands + 1);
     for (;;) {
       await this.#settle();
-      mustHold(this.steps < maxSteps, 'a schedule comes to rest', () => `after ${maxSteps} steps work still goes on`);
+      mustHold(this.steps < maxSteps, 'each schedule ends', () => `after ${maxSteps} steps work still goes on`);
       await this.#maybeFault();
       if (this.#open()) continue;
       const actions = this.#actions();

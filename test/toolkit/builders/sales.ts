@@ -1,4 +1,4 @@
-/** Builds shops: connections to sales platforms, products with their deliveries, and notices in the service's own format. */
+/** Builds shops: connections to sales platforms, products with their deliveries, and notices in the `generic` format. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';

@@ -43,7 +43,7 @@ describe('the key vault at process start', () => {
     }
     return [];
   };
-  /** An old release hashed the student's address with this key. */
+  /** Creates a student with an address that an old release hashed with this key. */
   const hashedUnder = async (key: Secret<Buffer>) => {
     const { id: clubId } = await buildClub();
     const { id, email } = await buildStudent(clubId);
@@ -111,7 +111,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('is chosen by only one of several starting processes', async () => {
+    it('is chosen only once if several processes start at the same time', async () => {
       const vaults = await Promise.all(
         [keysOf(one, two), keysOf(two, one), keysOf(one, two)].map((keys) => readVault(db, keys)),
       );

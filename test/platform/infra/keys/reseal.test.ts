@@ -189,7 +189,7 @@ describe('reseal', () => {
     });
   });
 
-  it('does not overwrite a secret that is rotated meanwhile', async () => {
+  it('does not overwrite a secret that is rotated at the same time', async () => {
     const { clubId, endpointId } = await buildAll(old);
     let secret: string | undefined;
     const rotating = observing(db, async (statement) => {

@@ -152,7 +152,7 @@ async function lossOf(
   if (row.status !== expected.becomes) return `it is ${statusOf(row)} instead of ${expected.becomes}`;
   if (expected.becomes === 'failed') return undefined;
   if (row.visibility !== expected.visibility) return `it is ${row.visibility} instead of ${expected.visibility}`;
-  if (row.key?.startsWith('public/') !== (row.visibility === 'public')) return 'it is in the other bucket';
+  if (row.key?.startsWith('public/') !== (row.visibility === 'public')) return 'it is in the wrong bucket';
   if (row.isArchived !== expected.isArchived) return `it is ${row.isArchived ? '' : 'not '}archived`;
   if (expected.digest !== undefined && row.digest !== expected.digest) return 'its row has another checksum';
   if (row.renditions.length !== expected.renditions)

@@ -48,7 +48,7 @@ const rules: Readonly<Record<string, Rule>> = {
     const expectedCode = refusalOf(of);
     if (expectedCode === of.code) return undefined;
     if (expectedCode !== undefined && isPage(of) && of.status === errorStatus[expectedCode]) return undefined;
-    if (of.hasRival && of.code !== undefined) return undefined; // the other request may have ended the session
+    if (of.hasRival && of.code !== undefined) return undefined; // the request that ran at the same time may have ended the session
     if (expectedCode !== undefined) return `answered ${of.status} ${of.code ?? ''}, and not ${expectedCode}`;
     return of.code === 'unauthenticated' || of.code === 'forbidden' ? `answered ${of.status} ${of.code}` : undefined;
   },

@@ -126,8 +126,9 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
 }
 
 /**
- * Removes the data of students who were removed during the freeze. The freeze reads the students at its beginning, so it may add a mail for
- * a student who is just being removed. That removal does not see the new mail. A later removal waits for the freeze and sees the mail.
+ * Removes the data of students who were removed while this transaction fixed the recipients. The transaction reads the students at its
+ * beginning, so it may add a mail for a student who is just being removed. That removal does not see the new mail. A later removal waits
+ * for this transaction and sees the mail.
  */
 async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<void> {
   const removedRecipients = await tx.rows<{

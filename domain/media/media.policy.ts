@@ -11,7 +11,7 @@ export type MediaError =
   | 'image_broken' // the file ends too early, or its size cannot be read
   | 'image_animated'
   | 'image_dimensions'
-  | 'inspection_failed'; // all tries to process it failed because of our faults
+  | 'inspection_failed'; // all tries to process the file failed because of internal errors
 
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 export type ImageType = (typeof imageTypes)[number];

@@ -56,8 +56,9 @@ async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> 
 }
 
 /**
- * The maximum number of wakes of one club's runs that wait with normal priority. Further wakes wait as bulk, and the relay sends only some
- * bulk wakes each second. So a fact of one student takes effect immediately, and a tag for 5,000 students does not overload the engine
+ * The maximum number of waiting wakes with normal priority for the runs of one club. Further wakes get the priority bulk, and the relay
+ * sends only some of these wakes each second. So a fact of one student takes effect immediately, and a tag for 5,000 students does not
+ * overload the engine
  * (AUTO-20).
  */
 const fewWaiting = 16;

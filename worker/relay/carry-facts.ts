@@ -35,8 +35,8 @@ export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promis
   };
   const consume = gathered(async (facts: readonly ClaimedFact[]) => {
     factBatches.observe(facts.length);
-    // Each fact that is handled separately has its own promise. It may wait for a lock on its student, and other facts must not wait for
-    // it.
+    // Each fact that is handled separately has its own promise. This fact may wait for the lock of its student, and other facts must not
+    // wait for this fact.
     const together =
       facts.length > 1
         ? await inSpan('facts together', spanOfBatch(facts), () => consumeAll(deps, facts)).catch(() => [])

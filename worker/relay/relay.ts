@@ -56,8 +56,8 @@ export interface RelayDeps {
   /** Makes first attempts of deliveries in this process. If absent, runs make all attempts. */
   lane?: DirectLane;
   /**
-   * The number of bulk wakes that the relay sends for one club in a second (`BULK_STARTS_PER_SECOND`). The other bulk wakes wait in
-   * Postgres, so that they do not flood the engine, and urgent work is sent before them.
+   * The number of wakes with the priority bulk that the relay sends for one club in a second (`BULK_STARTS_PER_SECOND`). Further wakes with
+   * this priority wait in Postgres. So they do not flood the engine, and urgent work is sent first.
    */
   bulkStartsPerSecond: number;
   /** Called before the relay starts the run of a wake eagerly. An eager start lets the run begin in this process if possible. */

@@ -8,7 +8,7 @@ import { preparePrompt, type PromptDeps } from './prompt.ts';
 import type { Prompt } from './prompt-blocks.policy.ts';
 
 export interface PromptsAhead {
-  /** Begins to prepare the prompt, when the run of the question is about to start in this process. */
+  /** Begins to prepare the prompt of a question. Call it when the workflow run that generates the answer is about to start here. */
   begin(questionId: Id): void;
   /** @returns the prepared prompt. Undefined if it was already taken or is too old, or if the answer has changed since then */
   take(answer: AnswerRow): Promise<Prompt | undefined>;

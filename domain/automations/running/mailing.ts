@@ -129,7 +129,7 @@ async function findMail(tx: Queries, run: RunRow, stepId: string): Promise<MailR
   return mail;
 }
 
-/** @returns the outcome that the path of the run shows: `sent`, the reason for skipping, `outcome_unknown` or `refused` */
+/** @returns the outcome for the list of steps that the run took: `sent`, the reason for skipping, `outcome_unknown` or `refused` */
 function wordOf({ status, skipReason, lastError }: Pick<MailRow, 'status' | 'skipReason' | 'lastError'>): string {
   if (status === 'skipped') return skipReason ?? 'skipped';
   if (status === 'failed') return lastError === outcomeUnknown ? outcomeUnknown : 'refused';

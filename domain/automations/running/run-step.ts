@@ -78,7 +78,9 @@ export type RunStep =
       held: boolean;
     };
 
-/** The gate wakes a held run. In case this wake is lost, the workflow also reads the row at this interval. */
+/**
+ * The workflow `automation-gate` wakes a held run after the pause. In case this wake is lost, the run also reads its row at this interval.
+ */
 const heldLooksMs = 7 * 24 * 3_600_000;
 /** A run fails after it had internal errors for this time, so that an administrator sees it. */
 const faultyMs = 24 * 3_600_000;

@@ -11,7 +11,7 @@ const accounts = {
 } as const;
 export type AccountKind = keyof typeof accounts;
 
-/** The password in a further sign-up with the same address, and whether it equals the account's password. */
+/** The password of a repeated sign-up with the same address. `same` is true if this password equals the account's password. */
 export interface Offer {
   passwordHash: string;
   same: boolean;

@@ -7,7 +7,10 @@ export interface SearchedPassage extends Passage {
   words: { headings: string | null; text: string | null };
 }
 
-/** @returns the words of the text, separated by spaces; null if Postgres finds the same words itself */
+/**
+ * @returns the words of the text, separated by spaces; null for a text in Latin letters, because Postgres splits such a text into the same
+ * words
+ */
 export function storedWords(text: string): string | null {
   return isPlain(text) ? null : searchWords(text);
 }

@@ -35,7 +35,7 @@ interface Piece {
   paragraph?: number;
   /** The header of the table, if this is a row. */
   header?: string;
-  /** The time span, if this comes from subtitles. */
+  /** The time span of the piece, if its text comes from subtitles. */
   seconds?: Seconds;
   /** A table's header that is repeated at the beginning of a passage. */
   isRepeated?: true;

@@ -30,7 +30,7 @@ interface MovedRendition {
   mime: string;
 }
 
-/** The file as it was claimed. Its row is changed after the copy only if nothing has changed. */
+/** The file at the time of the claim. After the copy, the row of the file is updated only if the file has not changed since the claim. */
 interface MovedFile {
   objectKey: string;
   fileName: string | null;

@@ -67,7 +67,7 @@ async function usedBy(tx: Transaction, { kind, id }: UsingRecord): Promise<Id[]>
   return rows.map(({ mediaId }) => mediaId);
 }
 
-/** Locks files by id, like every transaction that locks several. Files that were removed before are left out. */
+/** Locks files in the order of their ids, like every transaction that locks several files. Removed files are left out. */
 async function lockFiles(
   tx: Transaction,
   clubId: Id,

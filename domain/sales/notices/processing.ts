@@ -125,7 +125,7 @@ async function apply(
     for (const event of events) affected = await applyEvent(tx, deps.vault, claimed, event, now);
     const errorCode = codeOfIgnored(events, affected);
     const status = errorCode === null ? 'processed' : 'ignored';
-    // This fails if another worker has the notice or the student was removed, and then rolls back the changes above.
+    // If another worker has claimed the notice, or if the student was removed, this call throws, and the changes above are rolled back.
     await lease.record(tx, claimed, {
       status,
       errorCode,

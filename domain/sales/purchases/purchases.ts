@@ -98,8 +98,8 @@ export async function recordPurchase(
   if (isRefunded && ofSubscription === null) await revokeOfPurchase(tx, before.id, 'refund', now);
   const isPaidAfterAll = before.status === 'refunded' && after.status === 'paid';
   if (isPaidAfterAll && ofSubscription === null) await restoreOfPurchase(tx, before.id, now);
-  // An earlier notice did not name the subscription, so the purchase has its own access. It is revoked, because the subscription grants it
-  // too.
+  // An earlier notice did not name the subscription, so the purchase itself granted access. This access is revoked, because the
+  // subscription grants access too.
   if (before.subscriptionId === null && ofSubscription !== null)
     await revokeOfPurchase(tx, before.id, 'cancellation', now);
   return ofSubscription;

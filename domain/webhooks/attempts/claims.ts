@@ -24,7 +24,7 @@ export interface Claim extends AttemptTarget {
   direct?: true;
   /** The priority of the fact, for a run that takes over; normal if absent (ENG-15). */
   priority?: Priority;
-  /** A part of the key of the attempt's row, with the delivery and the fencing token. */
+  /** This time, the delivery and the fencing token together are the key of the attempt's row. */
   startedAt: Date;
   /** The number of the attempt, from 1. The next try of an interrupted attempt has the same number. */
   number: number;

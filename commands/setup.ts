@@ -45,7 +45,7 @@ async function setLimits({ url }: Pick<DatabaseSettings, 'url'>, say: Say): Prom
   await limitRole(url.reveal()).catch((error: unknown) => {
     throw new StartProblem(unusable(error));
   });
-  say('The role in Postgres has its time limits. A pooler with open connections needs RECONNECT.');
+  say('The time limits of the role in Postgres are set. Open connections of a pooler get them only after RECONNECT.');
 }
 
 const indented = (command: string) => `  ${command}\n`;

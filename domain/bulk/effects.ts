@@ -43,7 +43,7 @@ export async function requirePossible(tx: Transaction, clubId: Id, action: BulkA
   }
 }
 
-/** A job and some of its students, whose rows the transaction has locked. */
+/** A job and some of its students. The transaction has locked the rows of these students. */
 export interface Subjects {
   clubId: Id;
   jobId: Id;

@@ -99,7 +99,7 @@ export async function cancelJob({ db }: DatabaseDeps, clubId: Id, jobId: Id, now
     if (job && !hasJobEnded(job.status)) {
       await tx.run(sql`UPDATE bulk_job_rows SET outcome = 'canceled' WHERE job_id = ${jobId} AND outcome = 'pending'`);
       await endJob(tx, job, 'canceled', now);
-      await wake(tx, 'bulkJob', [{ id: jobId, clubId }], now); // its run may wait for the end of an earlier job
+      await wake(tx, 'bulkJob', [{ id: jobId, clubId }], now); // the workflow of this job may wait for the end of an earlier job
     }
     return findJob(tx, clubId, jobId);
   });

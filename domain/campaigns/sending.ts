@@ -132,7 +132,8 @@ async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most:
 
 /**
  * Claims one mail for each idle connection, if the campaign, the student and the address still permit the mail. One statement has read the
- * candidates, so they have different addresses. The claim statement first locks the candidates by id, and only then checks all other
+ * candidates, so no two candidates have the same address. The claim statement first locks the candidates by id, and only then checks all
+ * other
  * conditions. Just after the recipients were fixed, Postgres's statistics do not know the pending mails yet. If the statement checked the
  * conditions first,
  * Postgres could choose a plan that reads all pending mails for each claim.

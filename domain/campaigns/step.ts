@@ -73,7 +73,8 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
       return { done: true, outcome: campaign.status };
     case 'canceled':
     case 'paused': {
-      // Claimed mails still get an outcome, either from the worker that claimed them, or the outcome "unknown" after their lease has ended.
+      // Every claimed mail still gets an outcome. The worker that claimed the mail records it. If the lease ends first, the outcome is
+      // "unknown".
       const leased = await endExpiredLeases(deps.db, sql`campaign_id = ${campaignId}`);
       if (leased !== undefined) return rest(deps, campaign, 'under_way', leased);
       if (campaign.status === 'paused') return rest(deps, campaign, 'resume', new Date(now + pausedLooksMs));

@@ -20,8 +20,8 @@ export const runSubject = columns(AutomationRun, ['id', 'clubId', 'automationId'
  * Wakes the runs of a student that are between two steps, and the runs that wait for a fact of these types. All other runs sleep until
  * their deadline (ADR 24). A paused run is not woken, because it checks the current state when its pause ends.
  * @param types the type of the fact, or of the condition that this change may satisfy
- * @param ofRun the run whose step made the change. This run is not woken, because it always checks the current state after the commit of
- * its step
+ * @param ofRun the run whose step made the change. This run is not woken, because it always checks the current state after its step has
+ * committed
  */
 export async function wakeRunsOf(
   tx: Transaction,

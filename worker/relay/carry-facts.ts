@@ -14,8 +14,9 @@ type FactDeps = Pick<RelayDeps, 'db' | 'workflows' | 'localAttempts' | 'lane' | 
 type Result = FactResult<CausedWorkflow>;
 
 /**
- * Delivers facts to their consumers, starts the runs of the facts, and then deletes the facts. After a crash before the deletion, a relay
- * does all this again. Consumers get a batch of facts together. If a consumer throws, they get each fact separately, so that one fact
+ * Delivers facts to their consumers, starts the workflow runs that the facts cause, and then deletes the facts. If the process crashes
+ * before the deletion, a relay does all this again. Consumers get a batch of facts together. If a consumer throws, they get each fact
+ * separately, so that one fact
  * cannot block the others.
  */
 export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promise<void> {

@@ -14,7 +14,7 @@ const notFound = 5;
 
 /** @returns a sentence for each problem, which tells an operator what to do */
 export async function engineMistakes(settings: TemporalSettings): Promise<string[]> {
-  /** Turns the error of a check into its problems, so that the other check still runs. */
+  /** If a check throws, turns the error into problems, so that the other check still runs. */
   const problemsOf = (error: unknown): string[] => {
     if (error instanceof StartProblems) return [...error.problems];
     return [error instanceof StartProblem ? error.message : cannotBeUsed(settings.address, error)];

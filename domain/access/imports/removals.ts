@@ -9,7 +9,8 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 /**
  * Records for every open import of the club that a student has lost an address, because the student was removed or the address was
- * corrected. The caller holds the lock of the student. So a batch with this address has either committed already, or finds this record.
+ * corrected. The caller holds the lock of the student. So a batch of the import that contains this address has either committed already, or
+ * finds this record.
  */
 export async function noteAddressLeft(
   tx: Transaction,

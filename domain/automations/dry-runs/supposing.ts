@@ -58,8 +58,8 @@ export interface Supposed {
 }
 
 /**
- * @throws DomainError invalid_request, when a fact has a field that its kind does not allow, names a step without an e-mail, or has a time
- * too far away; not_found, when an id does not exist
+ * @throws DomainError invalid_request, when a fact has a field that its kind does not allow, a step without an e-mail, or a time too far
+ * away @throws DomainError not_found, when an id does not exist
  */
 export async function readSupposed(
   db: Queries,

@@ -1,6 +1,6 @@
 /**
- * Sends the e-mail of a step, at most once for each run and step. A separate transaction claims the row immediately before the e-mail goes
- * to the mail server. The transaction that moves the run to its next step records the outcome (CAMP-6, AUTO-13).
+ * Sends the e-mail of a step, at most once for each run and step. A separate transaction claims the row of the e-mail immediately before
+ * the e-mail goes to the mail server. The transaction that moves the run to its next step records the outcome (CAMP-6, AUTO-13).
  */
 import { Club } from '../../../entities/clubs/club.ts';
 import { MailSender } from '../../../entities/mail/mail-sender.ts';

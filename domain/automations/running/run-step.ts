@@ -55,8 +55,8 @@ export interface RunDeps extends MailingDeps {
 }
 
 /**
- * `run_step_decided`: nothing is written. `run_step_done`: the effect is written, the cursor is not, and nothing is committed.
- * `run_step_recorded`: both are committed, but the workflow does not know it yet.
+ * `run_step_decided`: nothing is written. `run_step_done`: the effect is written but not the cursor, and nothing is committed.
+ * `run_step_recorded`: effect and cursor are committed, but the workflow has not got the result yet.
  */
 export type RunFailpoint =
   | 'run_step_decided'

@@ -86,7 +86,6 @@ const columnsOf = (lookUps: readonly LookUp[]): StudentLookUps => ({
   times: lookUps.map(({ now }) => now),
 });
 
-/** @returns the row of each look-up, in the order of the look-ups */
 function inOrder<Row extends { position: number }>(
   lookUps: readonly LookUp[],
   rows: readonly Row[],

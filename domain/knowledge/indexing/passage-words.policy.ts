@@ -15,7 +15,10 @@ export function storedWords(text: string): string | null {
   return isPlain(text) ? null : searchWords(text);
 }
 
-/** Splits a passage into words. This takes up to a millisecond, so it runs in the thread that cuts passages, whose time is limited. */
+/**
+ * Splits a passage into words. This takes up to a millisecond. So the thread that cuts passages does it, because this thread has a time
+ * limit.
+ */
 export function withWords(passage: Passage): SearchedPassage {
   return { ...passage, words: { headings: storedWords(passage.headings.join(' ')), text: storedWords(passage.text) } };
 }

@@ -140,7 +140,7 @@ const renditionAt = (targetKey: string, { objectKey }: MovedFile, key: string) =
   `${targetKey}${key.slice(objectKey.length)}`;
 
 /**
- * Makes the file use its copy, if the file did not change while it was copied and the move is still requested. Otherwise the function
+ * Switches the file to the copy, if the file did not change during the copying and the move is still requested. Otherwise, the function
  * records the copy for erasure, and the move ends or starts again. The function locks the file's row before the row of the move, in the
  * same order as requests for moves.
  * @throws LeaseLost

@@ -1,4 +1,4 @@
-/** The uses of the library's files by records. When a record names a file, its context writes the use in the same transaction (MED-14). */
+/** The uses of the library's files by records. The transaction in which a record begins to name a file also writes the use (MED-14). */
 import { MediaUse } from '../../../entities/media/media-use.ts';
 import { mediaUseKinds, type MediaUseKind } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';

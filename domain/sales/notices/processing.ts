@@ -83,7 +83,7 @@ async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date):
 }
 
 /**
- * Two notices may be the first ones of the same sale, arrive at the same time, and name different buyers. Then one of the two transactions
+ * The first two notices of a sale may arrive at the same time and name different buyers. Then one of the two transactions
  * fails and is tried again. The second try sees the sale that the other transaction has recorded.
  */
 const maxTries = 3;

@@ -47,7 +47,7 @@ type PurchaseRow = RowOf<typeof purchaseColumns>;
  * revokes that access.
  * @param subscriptionId the subscription, if this purchase is a charge of a subscription. In this case the subscription grants the access,
  * and not the purchase
- * @returns the subscription of this charge, as its first notice stated it
+ * @returns the id of the subscription to which this charge belongs; null if no notice has named a subscription
  * @throws SaleJustTaken
  */
 export async function recordPurchase(

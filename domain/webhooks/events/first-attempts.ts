@@ -21,8 +21,8 @@ export type ClaimedSite = Exclude<AttemptSite['runsIn'], 'activity'>;
 
 export interface FirstAttempts {
   /**
-   * Acquires a permit for the first attempt. @returns where the attempt will run; undefined if the workflow run of the delivery must claim
-   * the attempt
+   * Acquires a permit for the first attempt. @returns the site of the attempt; undefined if the workflow run of the delivery must claim the
+   * attempt
    */
   acquire(deliveryId: Id, endpoint: SubscribedEndpoint): ClaimedSite | undefined;
   /** Releases the permit of a delivery that is not claimed here. */

@@ -1,5 +1,6 @@
 /**
- * The command `setup`. It creates what Temporal needs before workers start, and sets the time limits of our role in Postgres. It is safe to
+ * The command `setup`. It creates what Temporal needs before workers start, and sets the time limits of the service's role in Postgres. It
+ * is safe to
  * repeat the command, and to run it twice at the same time.
  */
 import { readConfig } from '../config.ts';

@@ -1,6 +1,6 @@
 /**
  * The step of the workflow `automation-gate/<id>`. When a paused automation is resumed, the step wakes the held runs page by page, and each
- * page is larger than the one before. If the automation was archived, it wakes all runs, so that they end (AUTO-17).
+ * page is larger than the one before. If the automation was archived, the step wakes all runs, so that they end (AUTO-17).
  */
 import type { AutomationStatus } from '../../entities/automations/values.ts';
 import type { Id } from '../../platform/core/ids.ts';

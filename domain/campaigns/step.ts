@@ -93,7 +93,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
 }
 
 /**
- * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction. Students who join the audience later are
+ * Compiles the e-mail and publishes its images, then fixes the recipients in one transaction. Students who join the audience later are
  * not added. If the campaign was unscheduled, changed and scheduled again during this work, nothing happens, and the next step compiles the
  * e-mail again.
  */

@@ -17,7 +17,8 @@ import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 export const runSubject = columns(AutomationRun, ['id', 'clubId', 'automationId', 'versionId', 'priority'], 'run');
 
 /**
- * Wakes the runs of a student that are between two steps, and the runs that wait for a fact of these types. All other runs sleep until
+ * Wakes the student's automation runs that are between two steps, and the runs that wait for a fact of these types. All other runs sleep
+ * until
  * their deadline (ADR 24). A paused run is not woken, because it checks the current state when its pause ends.
  * @param types the type of the fact, or of the condition that this change may satisfy
  * @param ofRun the run whose step made the change. This run is not woken, because it always checks the current state after its step has

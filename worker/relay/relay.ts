@@ -177,8 +177,8 @@ export function startRelay(deps: RelayDeps): Relay {
     if (!mayWait[kind]) return [];
     mayWait[kind] = false; // set before the claim, so that a notification during the claim is not lost
     const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
-    // After a claim with fewer rows, any further row waits for a permit of its club. When such a permit is released, `mayWait` becomes true
-    // again.
+    // If the claim found fewer rows than the limit, every further row waits for a permit of its club. When such a permit is released,
+    // `mayWait` becomes true again.
     if (rows.length === limit) mayWait[kind] = true;
     return rows;
   }

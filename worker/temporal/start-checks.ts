@@ -54,7 +54,7 @@ function isTooOld(version: string): boolean {
   return parts.length > 0 && different < 0;
 }
 
-/** @returns a sentence if the namespace or one of its search attributes is missing or not visible to us */
+/** @returns a sentence if the namespace or one of its search attributes is missing or not visible to this service */
 async function namespaceMistakes(
   connection: Pick<Connection, 'workflowService' | 'operatorService'>,
   namespace: string,

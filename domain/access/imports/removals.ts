@@ -43,9 +43,9 @@ const clearedTexts = sql`file_name = NULL, ignored_columns = '{}'`;
 const isReadInPart = sql`status <> 'completed'`;
 
 /**
- * Runs when an import has ended, and deletes the addresses that were recorded for this import. The texts of the file are cleared if the
- * file named a removed student. They are also cleared if a student was removed before the whole file was read, because the other rows may
- * name the student.
+ * Runs when an import has ended, and deletes the addresses that were recorded for this import. If the file named a removed student, the
+ * stored texts of the file are cleared. They are also cleared if a student was removed before the whole file was read, because the unread
+ * rows may name the student.
  */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
   await db.run(sql`

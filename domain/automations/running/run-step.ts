@@ -1,6 +1,6 @@
 /**
  * The step of the workflow `automation-run/<id>`. One transaction locks the student, reads the run, decides, applies the effect and moves
- * the cursor. An e-mail is claimed before it goes to the mail server, and its outcome is recorded afterwards (AUTO-10).
+ * the run to the next step. An e-mail is claimed before it goes to the mail server, and its outcome is recorded afterwards (AUTO-10).
  */
 import type { RunStatus } from '../../../entities/automations/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';

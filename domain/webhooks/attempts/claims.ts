@@ -46,7 +46,9 @@ export interface Claim extends AttemptTarget {
 
 export interface AttemptTarget {
   endpointId: Id;
-  /** A failure of an earlier epoch does not arm the breaker (HOOK-7). */
+  /**
+   * The epoch of the breaker at the time of the claim. If the epoch has increased since then, a failure does not arm the breaker (HOOK-7).
+   */
   breakerEpoch: number;
   url: string;
   secret: Buffer;

@@ -52,7 +52,6 @@ export interface GateDeps {
 
 /** A gate that waits for a signal also checks its endpoint once a day. */
 const dayMs = 86_400_000;
-/** The time between two pages of released deliveries. */
 const pageEveryMs = 1_000;
 /**
  * The time after which the gate checks whether an admitted attempt was lost. Usually this check is not needed, because the gate gets a

@@ -85,7 +85,8 @@ export function startRelay(deps: RelayDeps): Relay {
   let lookedAt = performance.now();
   let wakeUp = () => {};
   /**
-   * A bulk wake keeps its permit for this time after the relay has sent it. So the permits of a club limit how many bulk wakes are sent for
+   * A wake with the priority bulk keeps its permit for this time after the relay has sent the wake. So the permits of a club limit how many
+   * of these wakes are sent for
    * the club in a second.
    */
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;

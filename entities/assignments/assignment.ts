@@ -1,4 +1,4 @@
-/** A block of a lesson in which students hand in work. After the block is removed, its row stays for the existing submissions (ASG-5). */
+/** A block of a lesson in which students hand in work. After the block is removed, the row stays, because submissions need it (ASG-5). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

@@ -34,7 +34,7 @@ export class Automation {
   @Column({ type: 'jsonb' })
   draft: object;
 
-  /** The revision of the name and the draft. Each change of either increases the revision (AUTO-8). */
+  /** The revision of the name and the draft. Each change of the name or the draft increases the revision (AUTO-8). */
   @Column({ type: 'integer', default: 1 })
   revision: number;
 

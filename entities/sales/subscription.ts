@@ -1,5 +1,6 @@
 /**
- * One subscription, identified by the id that the sales platform uses. Its state results from its charges, late charges and cancellations.
+ * One subscription, identified by the id that the sales platform uses. The state of the subscription results from the charges, late charges
+ * and cancellations.
  * The row is never removed.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';

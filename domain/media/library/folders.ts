@@ -164,7 +164,7 @@ function wayUp(tree: Tree, from: Id | null): Id[] {
 
 const depthOf = (tree: Tree, folderId: Id | null) => wayUp(tree, folderId?.toLowerCase() ?? null).length;
 
-/** @returns the levels of the folder's subtree, with the folder itself */
+/** @returns the number of levels in the folder's subtree, including the folder */
 function heightOf(tree: Tree, folderId: Id): number {
   const own = depthOf(tree, folderId);
   const depths = [...tree.keys()].flatMap((id) => {

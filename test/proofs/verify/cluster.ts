@@ -1,7 +1,7 @@
 /**
  * `npm run prove -- verify cluster` runs Temporal as a company would run it: two nodes of its server are behind a balancer. Runs and
  * visibility are in Postgres, with the configuration of deploy/compose.yaml. The command `setup` prepares the cluster, and `doctor` must
- * find no problem. API and worker handle facts, while the proof kills the nodes in turn. No fact may be lost or doubled, and a search by
+ * find no problem. API and worker handle facts, while the proof kills one node after the other. No fact may be lost or doubled, and a search by
  * attributes must find the run of each delivery. At the end the proof measures deliveries per second on the cluster and on the development
  * server.
  */

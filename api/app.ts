@@ -11,6 +11,7 @@ import type { ApiDeps, Middleware, RequestState } from './middleware/context.ts'
 import { asPage } from './middleware/as-page.ts';
 import { embeddedByOthers, secureHeaders } from './middleware/secure-headers.ts';
 import { steadyAnswer } from './middleware/steady-answer.ts';
+import { announceDeprecation } from './middleware/deprecation.ts';
 import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
 import { useLayers } from './middleware/layers.ts';
@@ -32,9 +33,14 @@ import { operatorRoutes } from './operator-routes.ts';
 import { pages } from './pages/index.ts';
 import { referenceRoutes } from './reference-routes.ts';
 
-/** @throws Error if the contract and the handlers differ, so that the process does not start */
-export function createApp(deps: ApiDeps): Koa<RequestState> {
-  const contract = contractOperations();
+/**
+ * @param contract the operations; the service's own if absent
+ * @throws Error if the contract and the handlers differ, so that the process does not start
+ */
+export function createApp(
+  deps: ApiDeps,
+  contract: readonly ContractOperation[] = contractOperations(),
+): Koa<RequestState> {
   const router = createOperationRouter();
   const findAnswer = createAnswerFinder(deps.deps);
   const unmatched = answerUnmatched(contract) as never;
@@ -44,6 +50,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
     const binding = { operation, validators: compileValidators(operation) };
     const chain = [
       nameRoute(operation),
+      ...announceDeprecation(deps, operation),
       ...pageOf(deps, operation),
       ...(isEmbedded(operation) ? [embeddedByOthers] : []),
       ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
@@ -77,7 +84,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
     rateLimit: chargeRateLimit(deps),
     unmatched,
   });
-  // This error occurred after the answer had started, for example because the client disconnected. It is too late to send an error status.
+  // The answer had already started, for example because the client disconnected. It is too late for an error status.
   app.on('error', (error: unknown) => deps.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;
 }
@@ -89,7 +96,7 @@ function handlerOf({ operationId }: ContractOperation): AnyOperation {
   return handler;
 }
 
-/** @throws Error if the contract and the pages differ: a page is missing, or an operation has a page without `text/html` in the contract */
+/** @throws Error if a page is missing, or an operation has a page without `text/html` in the contract */
 function pageOf(deps: ApiDeps, { operationId, contentTypes }: ContractOperation): Middleware[] {
   const page = pages[operationId];
   if ((page !== undefined) !== contentTypes.includes('text/html'))
@@ -97,7 +104,7 @@ function pageOf(deps: ApiDeps, { operationId, contentTypes }: ContractOperation)
   return page ? [asPage(deps, page)] : [];
 }
 
-/** Whether pages of other sites may include the answers of an operation: classrooms show covers, and webmail shows images of mails. */
+/** Whether pages of other sites may show the answer: classrooms show covers, and webmail shows images of mails. */
 const isEmbedded = ({ successStatus, contentTypes, auth }: ContractOperation): boolean =>
   auth.length === 0 && (successStatus === 302 || contentTypes.some((type) => type.startsWith('image/')));
 
@@ -115,7 +122,7 @@ function nameRoute({ path }: ContractOperation): Middleware {
   };
 }
 
-/** Browsers may call only from the listed origins. The token is in a header, so cookies are never allowed. */
+/** Only the listed origins may call the API. The token is in a header, so cookies are never allowed. */
 function corsByList(origins: readonly string[]): Koa.Middleware {
   return cors({
     origin: (context) => {
@@ -124,7 +131,8 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
     },
     allowMethods: 'GET,POST,PUT,PATCH,DELETE',
     allowHeaders: 'Authorization,Content-Type,Idempotency-Key,If-Match,X-Request-Id',
-    exposeHeaders: 'ETag,Idempotent-Replayed,Location,RateLimit,RateLimit-Policy,Retry-After,X-Request-Id',
+    exposeHeaders:
+      'Deprecation,ETag,Idempotent-Replayed,Link,Location,RateLimit,RateLimit-Policy,Retry-After,Sunset,X-Request-Id',
     maxAge: 600,
     keepHeadersOnError: false, // not needed: our error middleware answers every error, and keeps the headers that are already set
   });

@@ -1,4 +1,4 @@
-/** Creates the billing dependencies of the API process from its configuration. */
+/** Creates the billing dependencies of the API from its configuration. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EventOutcome } from '../entities/billing/values.ts';
@@ -6,9 +6,7 @@ import { planOfPriceBy } from '../domain/billing/events.policy.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import type { Deps } from './operation.ts';
 
-/**
- * Outcomes of billing events that an operator should investigate. After these outcomes a club may have a different plan than it pays for.
- */
+/** An operator should investigate these: the club may have a different plan than it pays for. */
 const notFollowed: ReadonlySet<string> = new Set<EventOutcome>([
   'unknown_club',
   'unknown_price',

@@ -1,16 +1,13 @@
 /** Shortens long rows, so that a page of a list stays below the maximum size of an answer (REC-10). */
 
-/**
- * The maximum size of the rows in an answer, in bytes. The limit of the whole answer is a little larger, because the answer also contains
- * text around the rows.
- */
+/** In bytes. The limit is lower than the maximum of an answer, because an answer also contains text around the rows. */
 const mostBytes = 990_000;
-/** The most bytes that one byte of text can become in JSON: a control character becomes six bytes. */
+/** In JSON a control character becomes six bytes. */
 const mostBytesAByte = 6;
 
 /**
- * The limits to which long rows are shortened: the characters of each text, and the items of each list inside a row. The pairs are tried in
- * this order, until the page is small enough.
+ * The maximum characters of each text, and items of each list inside a row. These limits are tried in this order, until the page is small
+ * enough.
  */
 const limits: readonly { characters: number; items: number }[] = [
   { characters: 10_000, items: 200 },
@@ -21,10 +18,10 @@ const limits: readonly { characters: number; items: number }[] = [
   { characters: 100, items: 2 },
 ];
 
-/** Whether values with this name must not be shortened, because a part of them is useless, such as addresses and ids. */
+/** Texts with these names stay whole: a part of an address or an id is useless. */
 const isWhole = (name: string) => /(?:^|_)(?:url|id|ids|code|email)$/.test(name);
 
-/** @returns the rows themselves if they fit, or else copies whose longest texts and lists are shortened */
+/** @returns the rows themselves if they fit, or else copies with shortened texts and lists */
 export function fitRows<Row>(rows: readonly Row[]): { rows: readonly Row[]; shortened: boolean } {
   if (sizeOf(rows) * mostBytesAByte <= mostBytes || bytesOf(rows) <= mostBytes) return { rows, shortened: false };
   let fitting = rows;
@@ -37,9 +34,7 @@ export function fitRows<Row>(rows: readonly Row[]): { rows: readonly Row[]; shor
 
 const bytesOf = (rows: unknown) => Buffer.byteLength(JSON.stringify(rows));
 
-/**
- * Estimates the size of a value as JSON. An estimate is cheaper than writing the JSON. @returns the approximate number of bytes
- */
+/** An estimate is cheaper than writing the JSON. @returns the approximate number of bytes */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + sizeOf(item) + 1, 0);
@@ -58,5 +53,5 @@ function shortened(name: string, value: unknown, limit: (typeof limits)[number])
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shortened(key, part, limit)]));
 }
 
-/** Cuts a text without splitting a surrogate pair. */
+/** Cuts a text, but never inside a surrogate pair. */
 const wellCut = (text: string, length: number) => text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');

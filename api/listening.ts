@@ -1,15 +1,11 @@
 /** Starts and stops the HTTP servers of this process. */
 import type { Server } from 'node:http';
 
-/**
- * When the server stops, running requests are aborted after this time. The slowest request registers a webhook endpoint, because it looks
- * up the host name.
- */
+/** Running requests get this time. The slowest one registers a webhook endpoint, because it looks up the host name. */
 const drainMs = 15_000;
-/** The interval at which idle connections are closed during a stop. */
 const idleCheckMs = 50;
 
-/** @param port the port; 0 means any free port @returns the port */
+/** @param port 0 means any free port @returns the port */
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -22,12 +18,12 @@ export async function listen(server: Server, port: number, host: string): Promis
   return typeof address === 'object' && address ? address.port : port;
 }
 
-/** Refuses new connections, and returns when the requests in flight have ended or their time is over. */
+/** Refuses new connections, and waits for the requests in flight, at most until their time is over. */
 export async function drain(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  // A connection that a client keeps open becomes idle after its last answer, and would delay the end of the process.
+  // A client may keep its connection open. The connection is idle after its last answer, and would delay the end of the process.
   const closeIdle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
   const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
   await closed;

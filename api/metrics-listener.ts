@@ -1,6 +1,4 @@
-/**
- * The listener of `/metrics` in an API process. It has a port of its own, so that the proxy of the public port cannot expose the metrics.
- */
+/** The listener of `/metrics`. It has its own port, so that the proxy of the public port cannot expose the metrics. */
 import { createServer } from 'node:http';
 import { register } from 'prom-client';
 import { listen } from './listening.ts';
@@ -8,7 +6,7 @@ import { secureHeadersOf } from './secure-headers.policy.ts';
 
 export interface MetricsListener {
   port: number;
-  /** Stops the listener. Running requests for metrics are aborted, too, because the process ends. */
+  /** Aborts running requests, too, because the process ends. */
   stop(): Promise<void>;
 }
 

@@ -8,6 +8,12 @@ export const requestDuration = new Histogram({
   buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 });
 
+export const deprecatedRequests = new Counter({
+  name: 'http_deprecated_requests_total',
+  help: 'Requests to a deprecated operation, or with a deprecated parameter, by operation and kind of caller: student, admin, key, none.',
+  labelNames: ['operation', 'caller'],
+});
+
 export const eventStreams = new Gauge({
   name: 'http_event_streams',
   help: 'Streams of events that are open now.',

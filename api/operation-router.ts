@@ -1,15 +1,14 @@
 /**
- * Finds the operation of a request. Each group of paths has its own router, because a single router would try the patterns of all
- * operations one after the other.
+ * Finds the operation of a request. Each group of paths has its own router, because one router would try the patterns of all operations.
  */
 import Router, { type RouterMiddleware } from '@koa/router';
 import type Koa from 'koa';
 import type { RequestState } from './middleware/context.ts';
 
 export interface OperationRouter {
-  /** @param path a pattern of the router: `/v1/clubs/:clubId/courses` */
+  /** @param path such as `/v1/clubs/:clubId/courses` */
   register(path: string, methods: string[], chain: RouterMiddleware<RequestState>[]): void;
-  /** Calls the handlers for the request's path and method. If no handler matches, it calls the next middleware. */
+  /** If no handler matches, calls the next middleware. */
   routes: Koa.Middleware<RequestState>;
 }
 
@@ -28,15 +27,12 @@ export function createOperationRouter(): OperationRouter {
   };
 }
 
-/**
- * @returns the group of a path or of a pattern. The group is built only from segments that are literals in every pattern. So a path and its
- * pattern always get the same group.
- */
+/** @returns the group of a path or a pattern. It uses only segments that are literals in every pattern, so both get one group */
 function groupOf(path: string): string {
   const [, version, area = '', club, resource = '', part] = path.split('/', 6);
   if (version !== 'v1') return `${version}`;
   if (area !== 'clubs') return area;
-  // A club's slug can be a word such as `students`: `/v1/clubs/by-slug/students` names a club, and is not a list of students.
+  // A club's slug can be a word such as `students`: `/v1/clubs/by-slug/students` names a club.
   if (club === 'by-slug' && resource !== '' && part === undefined) return 'by-slug';
   return resource === 'classroom' ? `classroom ${part ?? ''}` : `club ${resource}`;
 }

@@ -1,4 +1,4 @@
-/** The type of a handler. A handler gets a checked request, and returns only the body of the answer. Both types come from the contract. */
+/** The type of a handler: it gets a checked request, and returns only the body of the answer. Both types come from the contract. */
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
 import type { KeyOperationId } from '../contract/generated/types.ts';
 import type { Scope } from '../contract/rules/scopes.ts';
@@ -25,131 +25,114 @@ import type { PaymentProcessor } from '../platform/infra/payments.ts';
 import type { Limiter } from './rate-limits/limiter.ts';
 import type { Egress } from '../platform/infra/egress/egress.ts';
 
-/** The dependencies of handlers in the API process. */
 export interface Deps extends AddressedDeps {
   newClubs: NewClubs;
   egress: Egress;
   storage: ObjectStore;
-  /** The rules that find out which records use a file of the library, for each context. */
+  /** These rules find out which records use a file of the library. */
   mediaUses: AllMediaUseRules;
-  /** The public address of the listener of resumable uploads. */
+  /** The address of the listener of resumable uploads. */
   filesUrl: string;
-  /** After a client completes an upload, the answer waits this many milliseconds for the processing of the file. */
+  /** In milliseconds. A request waits this long for the processing of a completed upload. */
   completionWatchMs: number;
   mailDomains: MailDomainSettings;
   /** Whether this deployment can create subtitles from speech. */
   makesSubtitles: boolean;
-  /**
-   * The factor by which the waits of automations are shortened, so that a person can try an automation in minutes. The factor is 1 in
-   * production.
-   */
+  /** Shortens the waits of automations, so that a person can try one in minutes. 1 in production. */
   waitSpeed: number;
-  /** Publishes the images of e-mails. */
   images: PublishingDeps['images'];
-  /** Follows the answers of agents while the model generates them. */
+  /** Follows answers while the model generates them. */
   answers: AnswerFeed;
   /** Sends the events of clubs to their listeners. */
   eventStreams: Omit<EventStreamDeps, 'db' | 'vault'>;
   model: AskedModel;
   mailNotices: MailNoticeDeps;
-  /** Finds the caller of a session. */
   sessions: SessionFinder;
-  /** Finds the API key of a program. */
   keys: KeyFinder;
-  /** Receives notices of sales platforms. */
   receiveNotice: ReceiveNotice;
   billing: Omit<BillingEventDeps, 'db'> & {
-    /** The client of the payment processor. Undefined unless the operator has configured billing. */
+    /** Undefined unless billing is configured. */
     processor: PaymentProcessor | undefined;
   };
 }
 
-/** The owner of the session, and in a club's path also the owner's role in the club; or the API key of a program. */
+/** The owner of the session (in a club's path with the role), or the API key of a program. */
 export type Caller =
   | { kind: 'student'; token: string; student: StudentIdentity }
   | { kind: 'admin'; token: string; administratorId: Id; role: Role | null }
   | { kind: 'key'; token: string; keyId: Id; clubId: Id; scopes: readonly Scope[] };
 
-/** @returns the id of the student, the administrator or the key */
 export function idOf(caller: Caller): Id {
   if (caller.kind === 'student') return caller.student.id;
   return caller.kind === 'key' ? caller.keyId : caller.administratorId;
 }
 
-/** A person with a session. */
 export type Person = Exclude<Caller, { kind: 'key' }>;
 
-/** The acting administrator of a club, or a program that acts for the club with a key. */
+/** The acting administrator, or a program that acts for the club with a key. */
 export type Actor = { kind: 'administrator'; id: Id; role: Role } | { kind: 'key'; id: Id };
 
-/** Sets a header of the answer. */
 export type AnswerWith = (name: 'ETag' | 'Cache-Control', value: string) => void;
 
-/** A body that a handler reads itself, after it has identified the sender. */
+/** Some handlers identify the sender first, and then read this body. */
 export interface ReceivedBody<Body = unknown> {
-  /** The received bytes. A signature is checked against these bytes, and a notice is stored with them. Empty without a body. */
+  /** Signatures and stored notices need these bytes. Empty without a body. */
   raw: Buffer;
   /** @throws DomainError malformed_request, invalid_request */
   parse: () => Body;
 }
 
-/** A checked query. The cursor of a list with pages is opened for the list; a log has no pages, and opens its own cursor. */
+/** The cursor of a list with pages is already opened; a log opens its own cursor. */
 type Positioned<Query> = string extends keyof Query
   ? Query
   : 'cursor' | 'page' extends keyof Query
-    ? Omit<Query, 'cursor'> & { cursor: ListPosition }
+    ? Omit<Query, 'cursor' | 'updated_since'> & { cursor: ListPosition }
     : Query;
 
 export interface OperationRequest<Op extends OperationId> {
   params: ParamsOf<Op>;
-  /** The query. A list gets the place of its caller in the list instead of the text of a cursor (CUR-1). */
+  /** A list gets an opened position instead of the text of a cursor (CUR-1). */
   query: Positioned<QueryOf<Op>>;
   body: BodyOf<Op>;
-  /** Reads the body, for operations with `x-late-body` in the contract. For these operations, `body` is undefined. */
+  /** Operations with `x-late-body` call this; their `body` is undefined. */
   receiveBody: () => Promise<ReceivedBody<BodyOf<Op>>>;
-  /** The body as a stream, within the contract's limit. Reading this property throws an Error if the contract expects JSON or no body. */
+  /** Within the contract's limit. Throws an Error if the contract expects JSON or no body. */
   bodyStream: AsyncIterable<Buffer>;
-  /** The method of the request; a reading operation uses it to distinguish `GET` from `HEAD`. */
+  /** A read can distinguish `GET` from `HEAD` by this method. */
   method: string;
-  /** The client's network: the /24 of an IPv4 address, the /48 of an IPv6 address. */
+  /** The /24 of an IPv4 address, the /48 of an IPv6 address. */
   network: string;
-  /** @returns a header of the request, or an empty text */
+  /** @returns an empty text if the header is missing */
   header: (name: string) => string;
   answerWith: AnswerWith;
-  /** Access to Postgres for operations that only read. */
+  /** Operations that only read use this. */
   db: Queries;
-  /** The dependencies of operations that change data. */
+  /** Operations that change data use these. */
   deps: Deps;
-  /** The time when the request was received, by the API's clock. Business decisions use only this time. */
+  /** When the request was received, by the API's clock. Business decisions use only this time. */
   now: Date;
   /**
-   * Charges a student's call to the club before the call changes data (DEC-53). For callers who are not students, it does nothing. @throws
-   * DomainError rate_limited
+   * Charges a student's call to the club before it changes data (DEC-53). Does nothing for other callers. @throws DomainError rate_limited
    */
   chargeChange: () => Promise<void>;
-  /** Limits guesses of passwords and codes. It counts only wrong guesses ({@link file://./rate-limits/tries.ts}). */
+  /** Limits wrong passwords and codes ({@link file://./rate-limits/tries.ts}). */
   limiter: Limiter;
-  /** The client's address, for the limits on guesses. */
+  /** The limits on guesses use this address. */
   ip: string;
-  /** @returns an id that is always equal for the caller and its `Idempotency-Key`, or a new id without a key */
+  /** @returns an id that is always equal for the caller and its `Idempotency-Key`; a new id without a key */
   newId: () => Id;
-  /**
-   * The caller, for operations that need a session or an API key. Reading this property throws an Error if the contract requires neither.
-   */
+  /** Throws an Error if the contract requires neither session nor key. */
   caller: Op extends KeyOperationId ? Caller : Person;
-  /** The student, for operations that only students call. */
+  /** Set in operations that only students call. */
   student: StudentIdentity;
-  /**
-   * The administrator, for operations that only administrators call, in person. In a club's path the administrator is a member of the
-   * club.
-   */
+  /** Set in operations that only administrators call, in person. In a club's path, it is a member of the club. */
   administrator: Op extends KeyOperationId ? never : { id: Id; role: Role };
-  /** The administrator or the program that acts for the club, for operations that API keys may call. */
+  /** Set in operations that API keys may call. */
   actor: Op extends KeyOperationId ? Actor : never;
 }
 
-/** A handler returns the body of the contract's success response. The contract defines the status. */
+/** Returns the body of the success response; the contract defines the status. */
 export type Operation<Op extends OperationId> = (request: OperationRequest<Op>) => Promise<ResponseOf<Op>>;
 
-/** The handlers by operation. If a handler is missing, or has no operation in the contract, the process does not start. */
+/** If a handler is missing, or has no operation in the contract, the process does not start. */
 export type Operations = { [Op in OperationId]?: Operation<Op> };

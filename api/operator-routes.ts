@@ -1,13 +1,12 @@
 /**
- * Routes for operators, outside the contract. They show whether the process is alive, and whether it may receive requests. Metrics have a
- * separate port (metrics-listener.ts).
+ * Routes for operators, outside the contract: whether the process is alive, and may receive requests. Metrics have a separate port
+ * (metrics-listener.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../platform/infra/postgres/sql.ts';
 import type { ApiDeps, Context, Middleware } from './middleware/context.ts';
 
-/** @returns the routes `/healthz` (the process runs) and `/readyz` (the process can serve; 503 while it stops or Postgres is
- * unreachable) */
+/** `/healthz`: the process runs. `/readyz`: it can serve; 503 while it stops or Postgres is unreachable */
 export function operatorRoutes({ deps, accepting }: ApiDeps): Middleware {
   const routes: Record<string, (context: Context) => Promise<void>> = {
     '/healthz': async (context) => {
@@ -27,7 +26,7 @@ export function operatorRoutes({ deps, accepting }: ApiDeps): Middleware {
   };
 }
 
-/** The time limit for an answer of Postgres. */
+/** For Postgres. */
 const answerMs = 2_000;
 
 async function answers(question: () => Promise<unknown>): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Refuses input that is not a valid HTTP request. The answer has the same error envelope and the same headers as every other answer. */
+/** Refuses input that is not a valid HTTP request, with the usual error body and headers. */
 import { STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
@@ -11,9 +11,8 @@ interface Refusal {
 }
 
 /**
- * Serves requests, and refuses unreadable and ambiguous requests. After a refusal it closes the connection, because the start of the next
- * request is unknown.
- * @param headers the headers of every answer
+ * Refuses unreadable and ambiguous requests, and then closes the connection, because the start of the next request is unknown.
+ * @param headers of every answer
  */
 export function serveReadable(server: Server, serve: RequestListener, headers: Readonly<Record<string, string>>): void {
   const refusal = (code: ErrorCode, message: string): Refusal => {
@@ -49,7 +48,7 @@ export function serveReadable(server: Server, serve: RequestListener, headers: R
       refuse(socket, 'headers_too_large', 'The headers are larger than 16 KB.');
     else refuse(socket, 'malformed_request', 'This is not a readable HTTP request.');
   });
-  // Without this line, Node would close the connection of a CONNECT request without an answer.
+  // Node would close the connection of a CONNECT request without an answer.
   server.on('connect', (_, socket: Socket) => refuse(socket, 'malformed_request', 'This server is not a proxy.'));
 }
 

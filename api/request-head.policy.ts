@@ -1,25 +1,20 @@
-/**
- * Finds requests that a proxy and this server may understand differently. Such requests are refused before any other code reads them
- * (DEC-152).
- */
+/** Finds requests that a proxy and this server may understand differently. They are refused before any other code reads them (DEC-152). */
 
 export interface RequestHead {
   readonly httpVersion: string;
-  /** The target of the request as it was received, usually a path. */
+  /** The received target, usually a path. */
   readonly url?: string | undefined;
-  /** The header fields as they were received: a list in which each name is followed by its value. */
+  /** The received headers: each name is followed by its value. */
   readonly rawHeaders: readonly string[];
 }
 
-/**
- * Headers that a request may have only once. If such a header is repeated, Node uses the first one, and a proxy may have used the last one.
- */
+/** If one of these is repeated, Node uses the first one, and a proxy may have used the last one. */
 const single: ReadonlySet<string> = new Set(['host', 'authorization', 'content-length', 'content-type']);
 
-/** Matches a host name, an IPv4 address or an IPv6 address in brackets, with or without a port. */
+/** A host name, an IPv4 address or an IPv6 address in brackets, with or without a port. */
 const authority = /^(?:[a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-/** @returns the fault of the request as a message to the sender, or undefined */
+/** @returns a message to the sender, or undefined */
 export function headFault({ httpVersion, url = '', rawHeaders }: RequestHead): string | undefined {
   const counts = new Map<string, number>();
   let host: string | undefined;

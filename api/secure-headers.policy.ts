@@ -1,8 +1,8 @@
 /** Headers that every answer has, whether an operation, a page, a stream or the HTTP parser writes it. */
 
 /**
- * The content security policy of answers that are not pages. A browser that opens such an answer loads nothing, runs no script, sends no
- * form and shows no frame. Pages have their own policies.
+ * This policy is for answers that are not pages. A browser that opens such an answer loads nothing, runs no script, sends no form and shows
+ * no frame.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -11,19 +11,13 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/**
- * Browsers keep this rule for a year. The rule excludes subdomains, because a subdomain of the operator's domain may belong to a different
- * service.
- */
+/** This holds for a year, without subdomains: they may belong to a different service. */
 const strictTransportSecurity = 'max-age=31536000';
 
-/** Lets other sites include an answer in their pages: images of mails, and redirects to public files. */
+/** Images of mails and redirects to public files have this header. */
 export const embeddable = { 'Cross-Origin-Resource-Policy': 'cross-origin' } as const;
 
-/**
- * @param publicUrl the public address of the listener. If it is `https`, browsers must use only `https`.
- * @returns the headers of each answer of the listener
- */
+/** @param publicUrl of the listener. If it is `https`, browsers must use only `https` */
 export function secureHeadersOf(publicUrl: string): Readonly<Record<string, string>> {
   return {
     ...(new URL(publicUrl).protocol === 'https:' && { 'Strict-Transport-Security': strictTransportSecurity }),

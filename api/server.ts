@@ -1,4 +1,4 @@
-/** The API process: reads its configuration, serves requests, and finishes the running requests when it must stop. */
+/** The API process: reads its configuration, serves requests, and finishes running requests when it must stop. */
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -41,13 +41,11 @@ import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
 import { mailNoticesOf } from './mail-notices.ts';
 
-/** The interval at which a silent stream sends a comment, because proxies close a silent connection after 30 s or more (DEC-22). */
+/** Proxies close a silent connection after 30 s or more (DEC-22). */
 const heartbeatMs = 15_000;
 /** The time after which a stream ends if its reader reads nothing (LSN-7). */
 const drainWithinMs = 60_000;
-/**
- * The time limit for a request to arrive. It is enough for 32 MB of CSV at a megabit per second. JSON has less time (`middleware/body.ts`).
- */
+/** Enough for 32 MB of CSV at a megabit per second. JSON has less time (`middleware/body.ts`). */
 const longestBodyMs = 300_000;
 
 export interface ApiOptions {
@@ -59,16 +57,16 @@ export interface ApiOptions {
   /** Replaces `API_CLOSES_AFTER_MS`. */
   readinessGraceMs?: number;
   completionWatchMs?: number;
-  /** The longest time that a call waits for its rate-limit counter, in milliseconds. */
+  /** In milliseconds. */
   counterDeadlineMs?: number;
   onSecondTransaction?: ApiDeps['onSecondTransaction'];
 }
 
 export interface RunningApi {
   port: number;
-  /** The port of `/metrics`. */
+  /** For `/metrics`. */
   metricsPort: number;
-  /** The address for resumable uploads. */
+  /** For resumable uploads. */
   filesUrl: string;
   stop: () => Promise<void>;
 }
@@ -217,7 +215,6 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   };
 }
 
-/** The process `api`: runs until it must stop. */
 export async function main(): Promise<void> {
   await runProcess(async () => {
     const config = readConfig();

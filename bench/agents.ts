@@ -1,7 +1,6 @@
 /**
- * `npm run bench -- agents` asks an agent questions through two API processes and a worker. It compares the answers with the bare SDK,
- * which asks the same model server. It measures how soon an answer begins, how late its pieces arrive, and the cost of many streams. It
- * also checks that no piece is lost.
+ * `npm run bench -- agents` asks an agent questions through two API processes and a worker. It compares the answers with the bare SDK. It
+ * measures how soon an answer begins, how late its pieces arrive, and the cost of many streams.
  */
 import type Anthropic from '@anthropic-ai/sdk';
 import { askProduct } from './agents/asking.ts';
@@ -24,7 +23,7 @@ export const agentMeasurements = [...Object.keys(measurements), feeds];
 
 const warmUpQuestions = 40;
 
-/** @param selection the names of the measurements to run, from `agentMeasurements` */
+/** @param selection names from `agentMeasurements` */
 export async function benchAgents(selection: readonly string[]): Promise<void> {
   if (selection.includes(feeds)) await measureFeeds();
   if (selection.every((name) => name === feeds)) return;
@@ -40,7 +39,7 @@ export async function benchAgents(selection: readonly string[]): Promise<void> {
 }
 
 /**
- * Asks some questions before the measurement, so that work that happens only once is already done.
+ * Does the work that happens only once, before the measurement.
  * @returns the request that the model's service gets for a question
  */
 async function warmUp({ server, apis, students }: Scene): Promise<Anthropic.MessageStreamParams> {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- api session` measures GET /v1/auth/session, and compares it with a bare Koa route that makes the same single query.
- * `keys` compares a POST with an `Idempotency-Key` with the same POST without one.
+ * `npm run bench -- api session` measures GET /v1/auth/session beside a bare Koa route with the same query. `keys` measures a POST with and
+ * without an `Idempotency-Key`.
  */
 import { Transaction } from '../platform/infra/postgres/database.ts';
 import autocannon from 'autocannon';
@@ -14,7 +14,7 @@ import { onFreshStack, progress, reportBeside, type Round } from './support.ts';
 
 const rounds = 5;
 const secondsARound = 6;
-/** The number of parallel requests. They keep a process busy, but are so few that no request waits long. */
+/** This number keeps a process busy, but no request waits long. */
 const connections = 16;
 
 export const apiMeasurements = ['session', 'keys'];
@@ -59,7 +59,7 @@ async function seedSession(env: Record<string, string>): Promise<string> {
   return token;
 }
 
-/** @throws Error if any answer is not 200. Refusals are quick, so they would make the measured rate too high */
+/** @throws Error if any answer is not 200: refusals are quick, so the rate would be too high */
 async function requestsPerSecond(port: number, token: string): Promise<number> {
   const result = await autocannon({
     url: `http://127.0.0.1:${port}/v1/auth/session`,

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- automations [throughput | waiting | burst | reads]`. `throughput` measures runs and steps a second, compared with the
- * bare engine. `waiting` measures the worker's cost of 20,000 waiting runs. `burst` measures how soon 5,000 runs end their waits, and how
- * that affects other clubs. `reads` measures reads with a million runs.
+ * `npm run bench -- automations [throughput | waiting | burst | reads]`: `throughput` measures runs and steps a second beside the bare
+ * engine. `waiting` measures the worker's cost of 20,000 waiting runs. `burst` measures the end of 5,000 waits beside other clubs. `reads`
+ * measures reads with a million runs.
  */
 import { measureReads } from './automations/reads.ts';
 import { measureThroughput } from './automations/throughput.ts';
@@ -10,7 +10,7 @@ import { onMailbox } from './codes.ts';
 import { onWebhookScene } from './webhooks/scene.ts';
 
 export const automationMeasurements = ['throughput', 'waiting', 'burst', 'reads'] as const;
-/** The limit of runs that a club starts in a second. It is so high that no machine reaches it (AUTO-20). */
+/** No machine reaches this limit (AUTO-20). */
 const unpaced = '1000';
 type Measurement = (typeof automationMeasurements)[number];
 

@@ -1,7 +1,4 @@
-/**
- * Measures bulk jobs. `tags` measures the time from the request to the end of a job that tags 1,000 students, and the time of another club's
- * reads meanwhile.
- */
+/** Bulk jobs. `tags`: the time of a job that tags 1,000 students, and the reads of another club meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../config.ts';
@@ -17,7 +14,7 @@ const readsAlone = 300;
 const readEveryMs = 20;
 const pollEveryMs = 50;
 const limitMs = 60_000;
-/** The targets: milliseconds of a job, and the p95 of the reads as a multiple of their p95 without a job. */
+/** The p95 of the reads is a multiple of their p95 without a job. */
 const aims = { jobMs: 5_000, reads: 2 };
 
 export const bulkMeasurements = ['tags'];
@@ -61,7 +58,7 @@ async function addStudents(source: DataSource, clubId: Id): Promise<void> {
   );
 }
 
-/** @returns milliseconds from the request to the end of the job */
+/** @returns milliseconds until the end of the job */
 async function tagAll(base: string, source: DataSource, { id, token }: BenchClub, name: string): Promise<number> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const club = `${base}/v1/clubs/${id}`;
@@ -86,7 +83,7 @@ async function tagAll(base: string, source: DataSource, { id, token }: BenchClub
   }
 }
 
-/** @returns the milliseconds of each read of the club's students */
+/** @returns milliseconds of each read of the club's students */
 async function readWhile(base: string, { id, token }: BenchClub, goOn: (count: number) => boolean): Promise<number[]> {
   const delays: number[] = [];
   while (goOn(delays.length)) {

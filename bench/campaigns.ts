@@ -41,10 +41,7 @@ type Measurement = (typeof campaignMeasurements)[number];
 
 const [small, large] = [1_000, Number(process.env['CAMPAIGN_RECIPIENTS'] ?? 100_000)];
 const rounds = 5;
-/**
- * The number of mails that a simple loop sends without the service. The rate of this loop is compared with the rate of a large campaign.
- * The rate does not depend on the number of mails.
- */
+/** The rate of the bare loop does not depend on the number of mails. */
 const bareBeside = 10_000;
 const limitMs = 15 * 60_000;
 
@@ -128,7 +125,7 @@ async function bareRate(scene: Scene, message: HandedMessage, count: number): Pr
   return rateOf(await scene.state());
 }
 
-/** @returns a message that is the same as a campaign's message to the mail server */
+/** @returns a campaign's message to the mail server */
 async function messageOf(scene: Scene): Promise<HandedMessage> {
   const clubId = await clubWithoutRate(scene.db);
   await haveStudents(scene.db.source, clubId, 1);
@@ -230,7 +227,7 @@ async function measureDeliveries(env: Record<string, string>): Promise<void> {
   await source.destroy();
 }
 
-/** Inserts the mails of a running campaign. Most of the mails are sent, and each other status has a few mails. */
+/** Most mails are sent; each other status has a few mails. */
 async function haveRows(source: Database['source'], clubId: Id, campaignId: Id, count: number): Promise<void> {
   const atOnce = 25_000;
   for (let remaining = count; remaining > 0; remaining -= atOnce) {

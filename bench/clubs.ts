@@ -1,4 +1,4 @@
-/** Creates clubs for measurements through the API. Each club has an owner with a session, and may have any number of students. */
+/** Clubs for measurements through the API: an owner with a session, and any number of students. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../domain/clubs/organizations.ts';
 import { openSession } from '../domain/identity/sessions/sessions.ts';
@@ -12,7 +12,7 @@ export interface BenchClub {
   deliveryId: Id;
 }
 
-/** Creates a club that may have many students, and that has a delivery. */
+/** The new club has a delivery, and may have many students. */
 export async function addClub(source: DataSource): Promise<BenchClub> {
   const [administratorId, courseId, deliveryId, now] = [newId(), newId(), newId(), new Date()];
   await source.query(

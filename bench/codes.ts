@@ -1,4 +1,4 @@
-/** Measures the time until the mail with a student's sign-in code arrives in a mailbox on this machine. */
+/** The time until the mail with a student's sign-in code arrives at a mailbox on this machine. */
 import type { AddressInfo } from 'node:net';
 import { mailboxSmtp } from '../dev/mailbox/smtp.ts';
 import { host } from '../dev/stack/ports.ts';
@@ -11,11 +11,11 @@ import { steadily, times } from './webhooks/pace.ts';
 
 export interface Mailbox {
   smtpUrl: string;
-  /** For each recipient, the time at which the mail arrived, in `performance.now()`. */
+  /** The time for each recipient, in `performance.now()`. */
   arrivals: ReadonlyMap<string, number>;
 }
 
-/** Runs `measure` with a mailbox that accepts everything. */
+/** Starts a mailbox that accepts everything. */
 export async function onMailbox(measure: (mailbox: Mailbox) => Promise<void>): Promise<void> {
   const arrivals = new Map<string, number>();
   const { server, stop } = mailboxSmtp(async ({ to }) => {
@@ -31,9 +31,7 @@ export async function onMailbox(measure: (mailbox: Mailbox) => Promise<void>): P
 
 const codes = 40;
 const everyMs = 300;
-/**
- * The longest counted time. A code that has not arrived after this time counts with this time, so that a lost code makes the figure worse.
- */
+/** A missing code counts with this time, so that it makes the figure worse. */
 const limitMs = 30_000;
 
 interface Asked {
@@ -43,7 +41,7 @@ interface Asked {
   arrivals: Mailbox['arrivals'];
 }
 
-/** @returns for each requested sign-in code, the milliseconds from the request to the arrival of the mail */
+/** @returns milliseconds from each request to the arrival of its mail */
 export async function askForCodes({ db, vault, clubId, arrivals }: Asked): Promise<number[]> {
   const requestTimes = new Map<string, number>();
   await steadily(
@@ -53,7 +51,7 @@ export async function askForCodes({ db, vault, clubId, arrivals }: Asked): Promi
       const email = `${studentId}@example.com`;
       const now = new Date();
       await db.transaction(async (tx) => {
-        // This student has not signed up for campaigns and is not confirmed, so no campaign includes them.
+        // No campaign includes this student, who is not confirmed.
         await tx.manager.query(
           `INSERT INTO students (id, club_id, name, email, opened_by, created_at) VALUES ($1, $2, 'Student', $3, 'sign_up', $4)`,
           [studentId, clubId, email, now],

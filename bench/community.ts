@@ -1,7 +1,6 @@
 /**
- * `npm run bench -- community [zip | lists | digests | bookings]`. `zip` compares an archive with bare streams. `lists` measures spaces,
- * posts, comments and sessions at two sizes. `digests` measures a thousand and ten thousand daily mails. `bookings` compares bookings
- * with bare inserts.
+ * `npm run bench -- community [zip | lists | digests | bookings]`: an archive beside bare streams, lists at two sizes, daily mails, and
+ * bookings beside bare inserts.
  */
 import { measureBookings } from './community/bookings.ts';
 import { measureDigests } from './community/digests.ts';

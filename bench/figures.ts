@@ -1,7 +1,4 @@
-/**
- * Reads and writes the figures of the benchmarks, which are stored as data in `bench/figures/<suite>.json`. `npm run generate` makes
- * docs/reference/figures.md from these files.
- */
+/** The figures of the benchmarks, as data in `bench/figures/<suite>.json`. `npm run generate` makes docs/reference/figures.md from them. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -11,21 +8,21 @@ import { projectDirectory } from '../dev/project.ts';
 export const figuresDirectory = path.join(projectDirectory, 'bench', 'figures');
 
 export interface Figure {
-  /** The figure's name in the output of the suite; unique in its suite. */
+  /** The name in the output of the suite, which is unique there. */
   name: string;
   value: number;
-  /** The unit, such as `deliveries/s` or `ms`. */
+  /** A unit such as `deliveries/s` or `ms`. */
   unit: string;
-  /** The value of the ceiling or the baseline in the same run. The suite's text `ceilings` explains this value. */
+  /** A value of the same run. The suite's `ceilings` explains it. */
   ceiling?: number;
-  /** The median of the ratios of all rounds. The ratio of a round is its value divided by its ceiling. */
+  /** The median of the rounds: value divided by ceiling. */
   ratio?: number;
-  /** The number of rounds. The value is their median. */
+  /** The number of rounds; the value is their median. */
   rounds?: number;
   aim?: Aim;
 }
 
-/** The aim: one bound for the value, or for the ratio of the value to its ceiling. */
+/** One bound, for the value or for its ratio to the ceiling. */
 export interface Aim {
   of: 'value' | 'ratio';
   atLeast?: number;
@@ -35,7 +32,7 @@ export interface Aim {
 export interface Run {
   /** The day, `YYYY-MM-DD`. */
   date: string;
-  /** The first eight digits of the commit, with `-changed` if the working tree differed from it. */
+  /** The first eight digits of the commit, with `-changed` if the working tree differed. */
   commit: string;
   machine: string;
   figures: Figure[];
@@ -45,23 +42,20 @@ export interface SuiteFigures {
   suite: string;
   /** Starts the suite. */
   command: string;
-  /** Explains what the ceilings and baselines are. */
   ceilings?: string;
-  /** Explains what limits a figure, in at most two sentences. */
+  /** At most two sentences explain each figure. */
   limits: { figure: string; text: string }[];
-  /** The runs in order of time; the newest run is last. Each figure is in only one run. */
+  /** The newest run is last. Each figure is in only one run. */
   runs: Run[];
 }
 
-/** The keys in a reported line whose values are a ceiling or a baseline. */
 const isCeiling = (key: string): boolean =>
   /^(ceiling|alone|without|checkout|websearch|first page)$|^(at|of) \d+/.test(key);
 
 /**
- * Divides one reported line into figures. The figure of `value` gets the name of the line, and the figure of each further number gets the
- * name `<line>: <key>`.
- * @param values the values by their keys, such as `value`, `ceiling`, `ratio`, `p99`
- * @param rounds the number of rounds; the values are their medians
+ * `value` gets the name of the line, each further number the name `<line>: <key>`.
+ * @param values such as `value`, `ceiling`, `ratio`, `p99`
+ * @param rounds the values are their medians
  */
 export function figuresOfLine(line: string, values: Readonly<Record<string, number>>, rounds?: number): Figure[] {
   const entries = Object.entries(values).filter(([key]) => key !== 'aim');
@@ -82,7 +76,7 @@ export function figuresOfLine(line: string, values: Readonly<Record<string, numb
   });
 }
 
-/** @returns the unit of a figure: the last unit in the figure's name, or `number` if the name contains no unit */
+/** @returns the last unit in the name, or `number` */
 function unitOf(name: string): string {
   const units = name.match(/[A-Za-z]+\/s\b|\b(?:ms|s|kB|MB)\b|%/g);
   return units?.at(-1) ?? 'number';
@@ -91,9 +85,8 @@ function unitOf(name: string): string {
 const rounded = (value: number): number => Number(value.toPrecision(3));
 
 /**
- * Adds a run to the figures of a suite. If a figure is measured again, it moves from its earlier run to the new run. The unit and the aim
- * of the figure do not change.
- * @returns the new figures; the function does not change its parameters
+ * A figure that is measured again moves to the new run, with its unit and its aim.
+ * @returns the new figures; the parameters do not change
  */
 export function withRun(suite: SuiteFigures, run: Run): SuiteFigures {
   const earlier = new Map(suite.runs.flatMap(({ figures }) => figures.map((figure) => [figure.name, figure] as const)));
@@ -108,7 +101,7 @@ export function withRun(suite: SuiteFigures, run: Run): SuiteFigures {
   return { ...suite, runs: [...remaining, { ...run, figures }] };
 }
 
-/** @returns the committed figures of a suite @throws Error if the file is not JSON */
+/** @throws Error if the file is not JSON */
 export function readSuiteFigures(suite: string): SuiteFigures {
   const file = path.join(figuresDirectory, `${suite}.json`);
   if (!existsSync(file)) return { suite, command: `npm run bench -- ${suite}`, limits: [], runs: [] };
@@ -119,8 +112,8 @@ const figuresOfThisRun: Figure[] = [];
 let mainLine = '';
 
 /**
- * Stores the figures of one reported line, so that `saveRun` can write them later. An indented line adds details to the last line before it
- * that is not indented. `figuresOfLine` explains the parameters.
+ * Keeps the figures of a reported line for `saveRun`. An indented line adds details to the last line that is not indented. See
+ * `figuresOfLine`.
  */
 export function recordLine(line: string, values: Readonly<Record<string, number>>, rounds?: number): void {
   const isDetail = line.startsWith(' ');
@@ -129,9 +122,8 @@ export function recordLine(line: string, values: Readonly<Record<string, number>
 }
 
 /**
- * Writes the figures of this process into the file of its suite.
- * @returns the path of the file, relative to the project's directory
- * @throws Error if no line was recorded, for example because the suite measured only a part of the gold set
+ * @returns the path relative to the project's directory
+ * @throws Error if no line was recorded, for example because only a part of the gold set was measured
  */
 export function saveRun(suite: string): string {
   if (figuresOfThisRun.length === 0) throw new Error('The run has no figure that can be saved. Run the whole suite.');

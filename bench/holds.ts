@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- holds`: calls every operation of the contract with the largest contents that the contract allows. For each operation,
- * it reports how long one call blocked the API's thread, and how large the answer was.
+ * `npm run bench -- holds` calls every operation with the largest contents that the contract allows. It reports how long one call blocked
+ * the API's thread, and the size of the answer.
  */
 import type { ContractOperation, OperationId } from '../contract/contract.ts';
 import { messageOf } from '../dev/problem.ts';
@@ -20,16 +20,13 @@ import { progress } from './support.ts';
 
 export const holdMeasurements = ['operations'] as const;
 
-/**
- * Each request is repeated this number of times, and only the shortest time counts. A longer time may include the loading of code, or a
- * garbage collection for earlier requests.
- */
+/** Only the shortest time counts. A longer one may include the loading of code, or a garbage collection for earlier requests. */
 const times = 3;
-/** The contents of texts: four-byte characters, variables without an end mark, and Markdown marks without an end mark. */
+/** Fill texts with four-byte characters, or with variables and Markdown marks that never end. */
 const fillers = ['😀', '{{', '*[_`<- '];
-/** Operations that answer with a file of the build, such as the contract. Each caller gets the same answer. */
+/** Files of the build, such as the contract: every caller gets the same answer. */
 const documents: ReadonlySet<OperationId> = new Set<OperationId>(['getContract']);
-/** The number of operations that the report lists. They are the slowest operations. */
+/** The number of operations in the report, the slowest ones. */
 const named = 12;
 
 const wishes: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, inBody: ofScene };
@@ -114,7 +111,7 @@ function stepOf(world: World, operation: ContractOperation, inPath: Wishes['inPa
   }
 }
 
-/** Returns a valid request for the operation. A request for a list asks for the largest page. */
+/** A list is requested with the largest page. */
 function generated(world: World, operation: ContractOperation, seed: number, wished = wishes): RequestStep {
   const step = generateRequest(new Draw(seed), operation, `${operation.operationId}-${seed}`, world, wished);
   const isList = operation.parameters.some(({ name }) => name === 'page_size');
@@ -133,7 +130,7 @@ function shortest(measured: readonly Measured[]): Measured | undefined {
   return measured.toSorted((one, other) => one.holdMs - other.holdMs)[0];
 }
 
-/** Stores, for each operation, its largest answer and the longest time for which it blocked the thread. */
+/** Notes the largest answer and the longest time of each operation. */
 function note(longest: Longest, { operationId }: ContractOperation, measured: Measured | undefined): void {
   if (!measured) return;
   const before = longest.get(operationId);

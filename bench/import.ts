@@ -1,7 +1,6 @@
 /**
- * Measures the cost of an import. `rows` measures rows a second and the worker's memory for 5,000 and for 50,000 rows. It compares this
- * rate with the rate of one bulk INSERT of the same rows. `fairness` measures the time of another club's reads while three imports with
- * invitations run.
+ * The cost of an import. `rows`: rows a second and the worker's memory for 5,000 and 50,000 rows, beside one bulk INSERT. `fairness`: the
+ * reads of another club while three imports with invitations run.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -50,12 +49,12 @@ export async function benchImport(selection: readonly string[]): Promise<void> {
   });
 }
 
-/** The number of parallel imports of one club, and the number of rows of each import. */
+/** This number of imports runs in parallel, for one club. */
 const imports = 3;
 const rowsOfEach = 5_000;
 const readsAlone = 300;
 const readEveryMs = 20;
-/** The target for the p95 of the reads, as a multiple of their p95 without imports. */
+/** The p95 of the reads, as a multiple of their p95 without imports. */
 const aim = 2;
 
 async function measureFairness(base: string, source: DataSource): Promise<void> {
@@ -100,7 +99,7 @@ async function measureFairness(base: string, source: DataSource): Promise<void> 
   });
 }
 
-/** @returns milliseconds from the beginning of the upload to the import's completion */
+/** @returns milliseconds from the beginning of the upload */
 async function importInto(
   base: string,
   { id, token, deliveryId }: BenchClub,
@@ -128,7 +127,7 @@ async function importInto(
   }
 }
 
-/** Returns the highest memory use of the process, which is sampled four times a second. */
+/** Reads the memory four times a second. */
 function watchMemory(pid: number): { stop: () => Promise<number> } {
   let [max, isOver] = [0, false];
   const watching = (async () => {
@@ -143,9 +142,7 @@ function watchMemory(pid: number): { stop: () => Promise<number> } {
   };
 }
 
-/**
- * Inserts only students and enrollments, with one statement for each table. A real import must also write other rows. @returns milliseconds
- */
+/** Inserts only students and enrollments, with one statement for each table. A real import writes more rows. @returns milliseconds */
 async function insertAtOnce(source: DataSource, { id, deliveryId }: BenchClub, rows: number): Promise<number> {
   const now = new Date();
   const started = performance.now();

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- api keys` creates students and tags through the API, with and without an `Idempotency-Key` (ADR 71). A student is a usual
- * POST with 17 statements. A tag is the lightest one, with 6 statements.
+ * `npm run bench -- api keys` creates students and tags with and without an `Idempotency-Key` (ADR 71). A student has 17 statements, a
+ * usual POST. A tag has 6, the fewest.
  */
 import { randomUUID } from 'node:crypto';
 import autocannon from 'autocannon';
@@ -12,9 +12,9 @@ import { onFreshStack, progress, reportBeside, type Round } from './support.ts';
 
 const rounds = 9;
 const secondsARound = 2;
-/** Parallel requests: enough to keep a process busy, few enough that none waits long. */
+/** This number keeps a process busy, but no request waits long. */
 const connections = 16;
-/** So many clubs that the requests of a minute stay below the rate limit of each club. */
+/** The calls of this many clubs stay below the rate limit of each club. */
 const clubCount = 900;
 
 interface Kind {
@@ -51,7 +51,7 @@ export async function measureKeys(): Promise<void> {
     for (const kind of kinds) for (const hasKey of [true, false]) await requestsPerSecond(port, nextClub, kind, hasKey);
     for (let round = 1; round <= rounds; round++)
       for (const kind of kinds) {
-        // The order changes with each round, because tables grow.
+        // Tables grow, so the order changes with each round.
         const hasKeyFirst = round % 2 === 0;
         const first = await requestsPerSecond(port, nextClub, kind, hasKeyFirst);
         const second = await requestsPerSecond(port, nextClub, kind, !hasKeyFirst);
@@ -64,7 +64,7 @@ export async function measureKeys(): Promise<void> {
   });
 }
 
-/** @throws Error if any answer is not 201. A refusal is quick, so it would make the measured rate too high */
+/** @throws Error if any answer is not 201: a refusal is quick, so the rate would be too high */
 async function requestsPerSecond(
   port: number,
   nextClub: () => BenchClub,

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- SUITE [MEASUREMENT …] [--save]`, such as `webhooks latency`: prints each figure together with its ceiling or baseline
- * from the same run. The option `--save` also writes the figures to `bench/figures/SUITE.json`. Without a suite it lists all suites.
+ * `npm run bench -- SUITE [MEASUREMENT …] [--save]`, such as `webhooks latency`, prints each figure with its ceiling or baseline from the
+ * same run. `--save` also writes `bench/figures/SUITE.json`. Without a suite it lists all suites.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { apiMeasurements, benchApi } from './api.ts';
@@ -23,7 +23,7 @@ import { benchWebhooks, longWebhookMeasurements, webhookMeasurements } from './w
 
 interface Suite {
   measurements: readonly string[];
-  /** The measurements of the suite that run only if the command line names them. */
+  /** These run only if the command line names them. */
   long?: readonly string[];
   run: (measurements: readonly string[]) => Promise<void>;
 }
@@ -60,7 +60,7 @@ if (suite && chosen.every((measurement) => suite.measurements.includes(measureme
     if (isSaved) process.stderr.write(`Saved in ${saveRun(name)}. Now run npm run generate.\n`);
   } catch (error) {
     process.stderr.write(`The measurement failed. ${error instanceof Error ? error.message : String(error)}\n`);
-    // After a failure, an open timer or receiver would keep this process alive.
+    // An open timer or receiver would keep this process alive.
     process.exit(1);
   }
 } else {

@@ -1,9 +1,8 @@
-/** The Mann-Whitney test. It shows whether two samples of durations differ by more than chance. */
+/** The Mann-Whitney test: do two samples of durations differ by more than chance? */
 
 /**
- * Compares each value of `one` with each value of `other`. @returns `share`: the share of pairs in which the value of `one` is larger;
- * without a difference it is 0.5. `p`: the probability that chance alone gives a share at least this far from 0.5 (two-sided, by the normal
- * approximation)
+ * @returns `share`: pairs in which the value of `one` is larger; 0.5 without a difference. `p`: the probability of this by chance
+ * (two-sided, normal approximation)
  */
 export function mannWhitney(one: readonly number[], other: readonly number[]): { share: number; p: number } {
   const ranked = [...one.map((ms) => ({ ms, isOfOne: true })), ...other.map((ms) => ({ ms, isOfOne: false }))].toSorted(
@@ -16,7 +15,7 @@ export function mannWhitney(one: readonly number[], other: readonly number[]): {
   return { share: u / (n * m), p: 2 * (1 - normal(Math.abs(z))) };
 }
 
-/** The standard normal distribution function (Abramowitz and Stegun 26.2.17). */
+/** Formula 26.2.17 of Abramowitz and Stegun. */
 function normal(z: number): number {
   const t = 1 / (1 + 0.2316419 * z);
   const tail = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));

@@ -7,7 +7,6 @@ export interface Announced {
   mime: string;
 }
 
-/** The upload address of a file. */
 interface Descriptor {
   url: string;
   headers: Record<string, string>;
@@ -23,7 +22,6 @@ export async function reserve(
   return { id: data.id, to };
 }
 
-/** Reserves an upload with this announcement, and uploads the file. */
 export async function upload(
   base: string,
   club: BenchClub,
@@ -36,7 +34,7 @@ export async function upload(
   return id;
 }
 
-/** @returns the status of the file after completion */
+/** @returns the status after completion */
 export async function complete(base: string, club: BenchClub, id: Id): Promise<string> {
   const { data } = (await post(base, club, `/${id}/complete`)) as { data: { status: string } };
   return data.status;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- media largest` uploads one video of ten gigabytes, the largest allowed size, by tus. Then the worker converts the video
- * to an MP4. This measurement runs only if the command line names it, because it takes minutes and 32 GB of disk.
+ * `npm run bench -- media largest` uploads one video of ten gigabytes, the largest allowed size, by tus, and converts it. It runs only if
+ * the command line names it, because it takes minutes and 32 GB of disk.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../config.ts';
@@ -90,7 +90,7 @@ export async function benchLargest(): Promise<void> {
   });
 }
 
-/** @returns a function that ends the measurement, and returns the result in megabytes */
+/** @returns a function that ends the measurement; in megabytes */
 function watchMemory(name: string, pid: number | undefined) {
   let over = false;
   let [before, most] = [0, 0];

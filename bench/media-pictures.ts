@@ -1,7 +1,4 @@
-/**
- * `npm run bench -- media images pages` measures how many images and PDFs the worker processes in a second. The result is compared with a
- * loop that only creates the pictures.
- */
+/** `npm run bench -- media images pages`: images and PDFs a second, beside a loop that only creates the pictures. */
 import { availableParallelism } from 'node:os';
 import type { DataSource } from 'typeorm';
 import sharp from 'sharp';
@@ -18,23 +15,22 @@ import { complete, upload, type Announced } from './media-calls.ts';
 import { onFreshStack, progress, reportBeside, waitUntil, type Round } from './support.ts';
 
 const rounds = 3;
-/** A club may make 60 writes a minute, and the upload of a file needs two writes. */
+/** A club may make 60 writes a minute, and a file needs two. */
 const filesARound = 25;
 
-/** The file that a measurement uploads, and the work that the bare loop does for this file. */
+/** The uploaded file, and the work that the bare loop does for it. */
 interface Subject {
   announced: Announced;
   bytes: Buffer;
   work: () => Promise<unknown>;
 }
 
-/** Creates all pictures of an image of the library. */
+/** Makes all pictures of an image of the library. */
 async function makePicturesOf(image: Buffer): Promise<void> {
   await shrinkImage(image, [renditionBoxes.preview, renditionBoxes.thumbnail]);
   await makeMailPicture(image);
 }
 
-/** For each measurement, the file that it uploads, and the work that creates the pictures of this file. */
 const subjects: Readonly<Record<'images' | 'pages', () => Promise<Subject>>> = {
   async images() {
     const bytes = await camera();
@@ -77,7 +73,7 @@ export async function benchPictures(what: keyof typeof subjects): Promise<void> 
   });
 }
 
-/** Creates a picture with many details, like the pictures of phones. */
+/** Creates a picture with many details, like the picture of a phone. */
 async function camera(): Promise<Buffer> {
   const [width, height] = [3_000, 2_000];
   const noise = { type: 'gaussian', mean: 128, sigma: 30 } as const;
@@ -87,7 +83,7 @@ async function camera(): Promise<Buffer> {
     .toBuffer();
 }
 
-/** @returns the number of files a second, from the first completed upload until the last file is ready with its pictures */
+/** @returns files a second, from the first completed upload until the last file is ready with its pictures */
 async function measure(base: string, source: DataSource, { announced, bytes }: Subject): Promise<number> {
   const club = await addClub(source);
   const ids = await Promise.all(Array.from({ length: filesARound }, () => upload(base, club, bytes, announced)));
@@ -108,7 +104,7 @@ async function measure(base: string, source: DataSource, { announced, bytes }: S
   return (filesARound * 1_000) / (performance.now() - startedAt);
 }
 
-/** The bare loop: processes as many files in parallel as a worker does. */
+/** Processes as many files in parallel as a worker. */
 async function bareLoop({ work }: Subject): Promise<number> {
   const startedAt = performance.now();
   let remaining = filesARound;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- media storage` measures reads and writes of a club's library with 1,000 and with 1,000,000 files (MED-20). It measures
- * how long these take: the storage usage, the plan, the list of files, a reservation, and the queue of files.
+ * `npm run bench -- media storage` measures reads and writes of a library with 1,000 and 1,000,000 files (MED-20): storage usage, plan,
+ * list, reservation, and the queue of files.
  */
 import { readConfig } from '../config.ts';
 import { mediaUses } from '../domain/contexts.ts';
@@ -24,7 +24,7 @@ const samples = 400;
 const warmUps = 40;
 const megabyte = 1_000_000;
 
-/** This store only signs addresses, and no caller uses these addresses. */
+/** This store only signs addresses, which no caller uses. */
 const unreached = createObjectStore({
   endpoint: 'http://127.0.0.1:9',
   region: 'us-east-1',
@@ -49,7 +49,7 @@ const reads: Readonly<Record<string, (db: Database, clubId: Id) => Promise<unkno
     db.transaction((tx) => reserveStorage(tx, clubId, megabyte, 'administrator')),
 };
 
-/** The measurements of both clubs alternate, so that other load on the machine affects both. */
+/** Measures both alternately, so that other load on the machine affects both. */
 export async function benchStorage(): Promise<void> {
   await onFreshStack(['postgres'], async ({ env }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
@@ -93,8 +93,8 @@ function reportRatio(what: string, took: Record<keyof typeof sizes, number[]>): 
 }
 
 /**
- * Measures the queue while half of the files wait for a worker. @returns the duration of each sample in milliseconds. A sample is a round
- * that searches for old files, then a claim of one file, and then the release of this claim
+ * Half of the files get into the queue of the workers. @returns milliseconds of each sample: a search for old files, a claim of one file,
+ * and its release
  */
 async function queueOf(db: Database): Promise<number[]> {
   await db.source.query(
@@ -117,7 +117,7 @@ async function queueOf(db: Database): Promise<number[]> {
   return took;
 }
 
-/** Inserts ready files of every kind, ten thousand with each statement. The rows look like the rows of uploaded files. */
+/** Each statement inserts ten thousand rows, like rows of uploaded files. */
 async function addFiles(db: Database, clubId: Id, count: number): Promise<void> {
   const atOnce = 10_000;
   for (let inserted = 0; inserted < count; inserted += atOnce)

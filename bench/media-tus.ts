@@ -1,7 +1,6 @@
 /**
- * `npm run bench -- media tus`: a video of two gigabytes by tus, compared with bare multipart uploads of the same bytes to the same
- * store. One bare upload sends as many parts in parallel as our upload, and a second bare upload sends four. It also measures the API's
- * memory (MED-26).
+ * `npm run bench -- media tus`: a video of two gigabytes by tus, beside bare multipart uploads to the same store, with as many parallel
+ * parts as ours and with four. It also measures the API's memory (MED-26).
  */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -23,7 +22,7 @@ import { onFreshStack, progress, report, reportBeside } from './support.ts';
 const rounds = 2;
 export const megabyte = 1_024 * 1_024;
 const fileBytes = 2_048 * megabyte;
-/** The size of the first upload, which only warms up the processes. */
+/** An upload of this size warms up the processes. */
 const warmUpBytes = 128 * megabyte;
 const sampledMs = 100;
 
@@ -68,9 +67,7 @@ export async function benchTus(): Promise<void> {
   });
 }
 
-/**
- * The filler is one repeated piece, so its creation costs nothing. Players ignore the filler after a video, because it is an unknown box.
- */
+/** One repeated piece costs nothing. Players ignore it after a video, because it is an unknown box. */
 function* pieces(bytes: number, begins: Buffer = Buffer.alloc(0)): Generator<Buffer> {
   const piece = Buffer.alloc(64 * 1_024, 'lecture ');
   let remaining = bytes;
@@ -92,10 +89,7 @@ async function rateOf(bytes: number, work: () => Promise<void>): Promise<number>
   return bytes / megabyte / ((performance.now() - startedAt) / 1_000);
 }
 
-/**
- * Measures a bare multipart upload. Like our code, an upload with one parallel part holds two parts in memory: a part in transfer, and a
- * part that is being filled.
- */
+/** Like our code, it holds two parts in memory with one parallel part: a part in transfer, and the next part. */
 function multipart(client: S3Client, Bucket: string, bytes: number, queueSize: number): Promise<number> {
   const params = { Bucket, Key: 'bench/bare', Body: Readable.from(pieces(bytes)) };
   return rateOf(bytes, async () => {
@@ -104,10 +98,9 @@ function multipart(client: S3Client, Bucket: string, bytes: number, queueSize: n
 }
 
 /**
- * Sends the whole file in one request.
- * @param file.begins the first bytes of the file, which contain a video; if absent, the file is not a video
- * @returns megabytes a second, measured from the creation of the upload until its last answer. The service sends its last answer after it
- * has accepted the file
+ * In one request.
+ * @param file.begins contains a video; if absent, the file is not a video
+ * @returns megabytes a second, until the last answer: then the service has accepted the file
  */
 export async function sendByTus(
   base: string,

@@ -1,8 +1,6 @@
 /**
- * `npm run bench -- media`: measures the effect on other callers when ten hostile files are completed together (DEC-54). The suite calls
- * `/healthz` and
- * reads another person's session, with and without this load. The API's event loop must stay free, so the main figure is the p99 of
- * `/healthz`.
+ * `npm run bench -- media`: the effect on other callers when ten hostile files are completed together (DEC-54). It calls `/healthz` and
+ * reads another person's session, with and without this load. The main figure is the p99 of `/healthz`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -19,18 +17,18 @@ import { benchTus } from './media-tus.ts';
 import { onFreshStack, progress, quantile, report } from './support.ts';
 
 const rounds = 6;
-/** The number of files that are completed together. */
+/** Completed together. */
 const files = 10;
-/** The interval between two requests to `/healthz` while the files are completed. */
+/** The pause between two requests to `/healthz`. */
 const everyMs = 5;
 const aloneMs = 5_000;
-/** The target for the p99 of `/healthz`, in milliseconds. */
+/** The p99 of `/healthz`, in milliseconds. */
 const aim = 50;
-/** The target for the p95 of reading a session, as a multiple of its p95 without load. */
+/** The p95 of reading a session, as a multiple of its p95 without load. */
 const aimOfSession = 2;
 
 export const mediaMeasurements = ['hostile', ...pictureMeasurements, 'storage', 'tus', 'largest'];
-/** These measurements run only if the command line names them. */
+/** These run only if the command line names them. */
 export const longMediaMeasurements = ['largest'];
 
 export async function benchMedia(selection: readonly string[]): Promise<void> {
@@ -50,8 +48,8 @@ export async function benchMedia(selection: readonly string[]): Promise<void> {
 }
 
 /**
- * Hostile files: a ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a truncated PNG of 15 MB. Earlier versions of the
- * service needed seconds for each of these files.
+ * A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a truncated PNG of 15 MB. Earlier versions of the service needed
+ * seconds for each.
  */
 const hostile = [
   archiveOfManyEntries(),
@@ -104,7 +102,7 @@ async function measureHostile(base: string, source: DataSource): Promise<void> {
   });
 }
 
-/** @returns the duration of each call in milliseconds. The calls continue until `work` has ended */
+/** @returns milliseconds of each call, until `work` has ended */
 async function watchCalls(url: string, headers: Record<string, string>, work: Promise<unknown>): Promise<number[]> {
   const delays: number[] = [];
   let over = false;

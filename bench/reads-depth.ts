@@ -1,4 +1,4 @@
-/** Compares a page by cursor, 10,000 pages deep in a list of 1,000,000 records, with the first page (CUR-4). */
+/** A page by cursor, 10,000 pages deep in a list of 1,000,000 records, beside the first page (CUR-4). */
 import { randomBytes } from 'node:crypto';
 import { listEnrollments } from '../domain/access/enrollments/listing.ts';
 import { listStudents } from '../domain/identity/students.ts';
@@ -15,7 +15,7 @@ import type { Comparisons } from './two-sizes.ts';
 const pages = 10_000;
 const size = 20;
 const vault = createVault(new Secret(randomBytes(32)));
-/** These students have no pictures, so no address is signed. */
+/** The students have no pictures, so no address is signed. */
 const noStore = {} as ObjectStore;
 
 type List = (tx: Queries, club: Club, request: PageRequest) => Promise<Page<unknown>>;
@@ -45,7 +45,7 @@ export async function benchDepth(compare: Comparisons<Club>['reads']): Promise<v
 const position = ({ clubId }: Club, cursor: string | undefined): ListPosition =>
   positionIn(vault, { list: 'bench', clubId, filters: {} }, cursor);
 
-/** @returns the cursor of the page with this number, from the page before */
+/** @returns the cursor of the page with this number, found from the page before */
 async function findCursor(tx: Queries, club: Club, list: List): Promise<string> {
   const { next } = await list(tx, club, { page: pages, page_size: size, cursor: position(club, undefined) });
   if (next === undefined) throw new Error('The list has too few pages.');

@@ -13,25 +13,21 @@ export interface Club {
 
 const tables = ['students', 'enrollments', 'certificates'] as const;
 const courses = 10;
-/** The number of rows that one statement inserts. The trigger's transition table for this number of rows fits into memory. */
+/** The trigger's transition table for one statement then fits into memory. */
 const chunk = 100_000;
 
 const studentId = (n: string) => `('01900001-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
-/** Creates ids of records in the order of creation, like the product does. */
+/** The order of these ids is the order of creation, like in the product. */
 const idOf = (kind: number, n: string) => studentId(n).replace('01900001', `0190000${kind}`);
 export const nthStudent = (n: number): Id => `01900001-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
-/**
- * The names of the students. There are about 3,000 different full names. So of a million students, some hundreds share each full name. One
- * student
- * has a name that no other student has.
- */
+/** About 3,000 full names, so of a million students some hundreds share each name. One student has a unique name. */
 const name = `CASE WHEN n = total / 2 THEN 'Zacharias Quetzalcoatl' ELSE
   (ARRAY['Maria', 'Ada', 'João', 'Ana', 'Pedro', 'Lucas', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Linus', 'Margaret', 'Ken', 'Radia'])[1 + mixed % 14] || ' ' ||
   (ARRAY['Silva', 'Lovelace', 'Santos', 'Hopper', 'Turing', 'Dijkstra', 'Liskov', 'Hamilton', 'Perlman', 'Okonkwo'])[1 + mixed / 14 % 10] ||
   (ARRAY['son', 'sen', 'berg', 'feld', 'mann', 'stein', 'ova', 'ski', 'ez', 'ström', 'dal', 'vik', 'gaard', 'lund', 'holm', 'quist', 'ard', 'otto', 'elli', 'ini'])[1 + mixed / 140 % 20] END`;
 
-/** @returns a club with courses and deliveries, and without students */
+/** @returns a club with courses and deliveries, without students */
 export async function seedClub({ source }: Database): Promise<Club> {
   const clubId = newId();
   await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [clubId]);
@@ -50,12 +46,11 @@ export async function seedClub({ source }: Database): Promise<Club> {
 }
 
 /**
- * Fills the club of a new database. One of 20 students is unverified, one of 20 enrollments is revoked, and one of 50 certificates is revoked.
- * Indexes are built after the rows are inserted, as in the restore of a backup. If the indexes existed before, the inserts would take
- * several times as long.
+ * One of 20 students is unverified, one of 20 enrollments is revoked, and one of 50 certificates is revoked. Indexes are built after the
+ * inserts, as when a backup is restored. Otherwise the inserts take several times as long.
  */
 export async function loadClub(db: Database, databaseUrl: string, club: Club, records: number): Promise<void> {
-  // The load has a separate connection, because connections of the product have time limits for statements and for idle transactions.
+  // The connections of the product have time limits for statements and for idle transactions.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
@@ -71,7 +66,7 @@ export async function loadClub(db: Database, databaseUrl: string, club: Club, re
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
     while ((await rollUpListTallies(db, chunk)) > 0);
-    // Vacuums the tables, because in production autovacuum keeps them in this state.
+    // VACUUM puts the tables into the state in which autovacuum keeps them in production.
     await client.query(`VACUUM ANALYZE ${[...tables, 'list_tallies', 'list_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // writes of the load that are still pending must not slow down the later measurements
   } finally {
@@ -97,7 +92,7 @@ async function loadChunk(
   from: number,
   to: number,
 ): Promise<void> {
-  // Mixes the bits of the row's number, so that names, marks and times do not depend on each other.
+  // Mixes the bits, so that names, marks and times do not depend on each other.
   const rows = `
     SELECT n, ${total}::bigint AS total, (hashint8(n)::bigint + 2147483648) AS mixed, $1::uuid AS club_id,
            '2026-01-01'::timestamptz + make_interval(secs => n::float8 * 10) AS at

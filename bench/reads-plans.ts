@@ -1,8 +1,8 @@
-/** Finds the indexes that the statements of a function use. It runs EXPLAIN for each statement. */
+/** Finds the indexes that the statements of a function use, by EXPLAIN. */
 import type { DataSource, EntityManager } from 'typeorm';
 import { Queries } from '../platform/infra/postgres/database.ts';
 
-/** @returns the names of the indexes, in the order of the statements. For a statement without an index, the name is `sequential: table` */
+/** @returns the indexes in the order of the statements; `sequential: table` for a statement without an index */
 export async function indexesOf(source: DataSource, read: (db: Queries) => Promise<unknown>): Promise<string[]> {
   const found = new Set<string>();
   await source.transaction(async (tx) => {
@@ -21,7 +21,7 @@ export async function indexesOf(source: DataSource, read: (db: Queries) => Promi
   return [...found];
 }
 
-/** Small tables, for which Postgres uses no index. */
+/** Postgres uses no index for these small tables. */
 const small = new Set(['clubs', 'courses', 'access_deliveries', 'list_tallies', 'list_tally_changes']);
 
 function namesIn(node: unknown): string[] {

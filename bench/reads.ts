@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- reads`: measures the lists with 1,000 and with 1,000,000 records of one club: the p95 of each list, its growth, and its
- * index. The measurement `depth` compares the page by cursor that follows 10,000 pages with the first page.
+ * `npm run bench -- reads`: the lists with 1,000 and with 1,000,000 records of one club: p95, growth and index. `depth` compares a page by
+ * cursor, 10,000 pages deep, with the first page.
  */
 import { listEnrollments } from '../domain/access/enrollments/listing.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
@@ -17,7 +17,7 @@ const lists = ['students', 'enrollments', 'certificates'] as const;
 
 type Read = ReadOf<Club>;
 
-/** These students have no pictures, so no address is signed. */
+/** The students have no pictures, so no address is signed. */
 const noStore = {} as ObjectStore;
 const first = { page: 1, page_size: 20 };
 const students =
@@ -33,13 +33,11 @@ const certificates =
   (tx, club, records) =>
     listCertificates(tx, club.clubId, { ...first, ...filter(club, records) });
 
-/** A student in the middle of the list. */
 const someone = (records: number) => nthStudent(Math.floor(records / 3));
 
 /**
- * The search texts. `quetzal` finds one student. If there are a million students, `Ada Lovelaceski` finds some hundreds of them. `maria`
- * finds one student
- * in 14, and `example` finds every record. `zq` and `%` have no trigram, so the trigram index cannot help.
+ * `quetzal` finds one student, `Ada Lovelaceski` some hundreds of a million, `maria` one in 14, and `example` all. `zq` and `%` have no
+ * trigram, so the index cannot help.
  */
 const searches = {
   'of one': 'quetzal',
@@ -50,7 +48,7 @@ const searches = {
   symbols: '%',
 };
 
-/** Each read is the first page of one list, without a filter or with one of its filters. */
+/** The first page of one list, without a filter or with one. */
 const reads: Readonly<Record<(typeof lists)[number], Readonly<Record<string, Read>>>> = {
   students: {
     all: students({}),
@@ -79,7 +77,7 @@ const reads: Readonly<Record<(typeof lists)[number], Readonly<Record<string, Rea
   },
 };
 
-/** @param selection the lists to measure */
+/** @param selection lists */
 export async function benchReads(selection: readonly string[]): Promise<void> {
   await onTwoSizes('reads', load, async (compare) => {
     for (const list of lists.filter((each) => selection.includes(each)))

@@ -1,8 +1,7 @@
 /**
- * `npm run bench -- sales`: measures three things. First, it counts the accepted notices a second. A bare Koa route that inserts the same
- * row is measured for comparison. Second, it counts the sales of one club a second. A sale counts when its three facts (an account, a
- * purchase and an access) have reached the club's endpoint. Third, it measures how long a sale waits while other transactions lock the
- * club's count of students. Each lock lasts 11 s, longer than the lock of any import (ENG-17).
+ * `npm run bench -- sales` measures three things: accepted notices a second, beside a bare Koa route with this insert; sales of one club a
+ * second, until their three facts (account, purchase, access) have reached the endpoint; and the wait of a sale while other transactions
+ * lock the club's count of students. Each lock lasts 11 s, longer than any import (ENG-17).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database, Transaction } from '../platform/infra/postgres/database.ts';
@@ -32,23 +31,23 @@ import { withCost } from './webhooks/scene.ts';
 
 const rounds = 5;
 const secondsARound = 4;
-/** The number of parallel requests. They keep a process busy, but are so few that no request waits long. */
+/** This number keeps a process busy, but no request waits long. */
 const connections = 16;
-/** The number of sales of a round, and the number of facts of each sale. */
+/** The sales of a round, and the facts of a sale. */
 const salesARound = 60;
 const factsASale = 3;
 const deliveryRounds = 3;
 
 export const salesMeasurements = ['accepted', 'delivered', 'held'];
 
-/** @param selection the names of the measurements to run, from `salesMeasurements` */
+/** @param selection names from `salesMeasurements` */
 export async function benchSales(selection: readonly string[]): Promise<void> {
   const onStack = async (bench: Bench) => {
     const config = readConfig(bench.env);
     const source = await createDataSource(config.database, 'club-bench').initialize();
     await migrate(source);
     const shop = await openShop(source, config);
-    // Each notice comes from its own address, because the limit of 600 a minute is for each address.
+    // The limit of 600 a minute is for each address, so each notice has its own.
     const { port } = await bench.launch('api/server.ts', 'API_PORT', { TRUSTED_PROXIES: '127.0.0.0/8' });
     if (selection.includes('accepted')) await measureAccepted(bench, source, port, shop.path);
     if (selection.includes('delivered')) await measureDelivered(bench, source, port, shop);
@@ -64,7 +63,7 @@ interface BenchShop {
   seal: (secret: string, id: Id) => Buffer;
 }
 
-/** Creates a club with a connection to a sales platform, and a product whose sale grants one delivery. */
+/** A connection to a sales platform, and a product whose sale grants one delivery. */
 async function openShop(source: DataSource, { masterKey }: ReturnType<typeof readConfig>): Promise<BenchShop> {
   const [clubId, courseId, deliveryId, productId] = [newId(), newId(), newId(), newId()];
   const vault = createVault(masterKey);
@@ -91,7 +90,7 @@ async function openShop(source: DataSource, { masterKey }: ReturnType<typeof rea
 }
 
 let count = 0;
-/** Returns the notice of a new sale to a new buyer. */
+/** A new buyer. */
 function nextNotice(): string {
   count += 1;
   return JSON.stringify({
@@ -105,7 +104,7 @@ function nextNotice(): string {
 
 const addressOf = (number: number) => `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 
-/** No worker runs during this measurement, so only the receipt of notices is measured. */
+/** No worker runs, so only the receipt is measured. */
 async function measureAccepted({ launch }: Bench, source: DataSource, ours: number, path: string): Promise<void> {
   const { port: bare, child } = await launch('bench/ceiling/notice-route.ts', 'CEILING_PORT');
   progress('warming up');
@@ -122,7 +121,7 @@ async function measureAccepted({ launch }: Bench, source: DataSource, ours: numb
   await source.query(`TRUNCATE sales_notices, wakes`);
 }
 
-/** @throws Error if any answer is not 202. Refusals are quick, so they would make the measured rate too high */
+/** @throws Error if any answer is not 202: refusals are quick, so the rate would be too high */
 async function acceptedPerSecond(port: number, path: string): Promise<number> {
   const result = await autocannon({
     url: `http://127.0.0.1:${port}`,
@@ -144,7 +143,7 @@ async function acceptedPerSecond(port: number, path: string): Promise<number> {
   return result.requests.total / result.duration;
 }
 
-/** Measures the time from the first notice until the last fact has reached the receiver. */
+/** Measures from the first notice until the last fact has reached the receiver. */
 async function measureDelivered(
   { stack, launch }: Bench,
   source: DataSource,
@@ -189,17 +188,14 @@ async function measureDelivered(
   await receiver.stop();
 }
 
-/** The locks on the count of students: their number, the duration of each lock, and the time between two locks. */
+/** The number of locks, their duration, and the time between two locks. */
 const holds = 4;
 const holdMs = 11_000;
 const freeMs = 50;
 const heldSales = 12;
 const limitMs = 120_000;
 
-/**
- * Measures the wait of sales to new buyers. Such a sale needs the lock on the club's count of students. During the measurement, another
- * transaction holds this lock nearly all the time.
- */
+/** A sale to a new buyer needs the lock on the club's count of students. Another transaction holds it nearly all the time. */
 async function measureHeld({ launch }: Bench, source: DataSource, port: number, shop: BenchShop): Promise<void> {
   const worker = await launch('worker/main.ts', 'WORKER_PORT');
   await source.query('TRUNCATE sales_notices');

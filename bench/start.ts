@@ -1,7 +1,4 @@
-/**
- * `npm run bench -- start` measures the time of API and worker from their start to their first ready answer. It measures a build and this
- * checkout, alternately.
- */
+/** `npm run bench -- start`: the time of API and worker from start to ready, for a build and this checkout, alternately. */
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -60,7 +57,7 @@ export async function benchStart(selection: readonly string[]): Promise<void> {
   }
 }
 
-/** Starts the program, waits until it is ready, and ends it. @returns milliseconds until `/readyz` answers 200 */
+/** @returns milliseconds until `/readyz` answers 200 */
 async function msToReady(
   args: readonly string[],
   portVariable: string,

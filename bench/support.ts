@@ -1,4 +1,4 @@
-/** Code that all benchmarks share. It starts a separate stack and our processes, waits with a time limit, and prints figures. */
+/** Code of all benchmarks: starts a separate stack and our processes, waits with a time limit, and prints figures. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -14,7 +14,7 @@ import { recordLine } from './figures.ts';
 export interface Bench {
   stack: Stack;
   env: Record<string, string>;
-  /** Starts one of our programs and waits until it is ready. @returns its port */
+  /** Waits until the program is ready. @returns its port */
   launch(script: string, portVariable: string, env?: Record<string, string>): Promise<{ port: number; child: Child }>;
 }
 
@@ -27,9 +27,9 @@ const telemetry = tracing['OTEL_EXPORTER_OTLP_ENDPOINT']
   : [];
 
 /**
- * Runs `measure` on a fresh stack, which is removed afterwards.
- * @param options.durable if true, Postgres waits for the disk at each commit, as in production
- * @throws the error of `measure`; or, immediately, an error if a part of the stack or one of our programs has ended
+ * The stack is removed afterwards.
+ * @param options.durable Postgres waits for the disk at each commit, as in production
+ * @throws the error of `measure`, or immediately if a part of the stack or one of our programs has ended
  */
 export async function onFreshStack(
   parts: readonly PartName[],
@@ -38,7 +38,7 @@ export async function onFreshStack(
 ): Promise<void> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-bench-'));
   const broken = Promise.withResolvers<never>();
-  // The stack's own data, not the data of a development environment.
+  // The stack does not use the data of a development environment.
   const stack = await startStack({
     directory: path.join(directory, 'stack'),
     ports: 'free',
@@ -52,7 +52,7 @@ export async function onFreshStack(
     PATH: process.env['PATH'] ?? '',
     HOME: os.homedir(),
     ...allocatorSettings,
-    // Substitute addresses. The configuration needs an address for every part, even if the benchmark does not start this part.
+    // The configuration needs an address for every part, even if it is not started.
     SMTP_URL: 'smtp://127.0.0.1:9',
     S3_ENDPOINT: 'http://127.0.0.1:9',
     S3_ACCESS_KEY_ID: 'unused',
@@ -100,16 +100,16 @@ export async function onFreshStack(
   }
 }
 
-/** The environment variables that choose the lane for the first attempts of webhooks. They come from the caller's environment. */
+/** The settings of the lane of first attempts, from the caller's environment. */
 export function laneSettings(): Record<string, string> {
   const names = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
 /**
- * Checks every 25 ms, or less often, until the condition is true.
- * @param what the awaited condition, in words for the message
- * @param options.progressSoFar returns the progress, in words for the message
+ * Checks every 25 ms, or less often.
+ * @param what in words for the message
+ * @param options.progressSoFar in words for the message
  * @throws Error if the condition does not become true in time
  */
 export async function waitUntil(
@@ -128,7 +128,7 @@ export async function waitUntil(
   }
 }
 
-/** @param share 0.5 for the median @returns the quantile: this share of the values is below the returned value */
+/** @param share 0.5 for the median @returns the value below which this share of the values is */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
@@ -136,13 +136,13 @@ export function quantile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-/** A measurement of the product, and the measurement of the ceiling that follows directly after it. */
+/** The ceiling is measured directly after the product. */
 export interface Round {
   ours: number;
   bare: number;
 }
 
-/** Prints medians. The ratio is the median of the rounds' ratios, so that a slow phase of the machine affects both sides. */
+/** Prints medians. The ratio is the median of the rounds' ratios, so a slow phase of the machine affects both sides. */
 export function reportBeside(figure: string, rounds: readonly Round[]): void {
   const medians = {
     value: median(rounds.map(({ ours }) => ours)),
@@ -154,8 +154,8 @@ export function reportBeside(figure: string, rounds: readonly Round[]): void {
 
 /**
  * Prints `deliveries/s 85 ceiling 120 ratio 0.71`, and keeps the figures for `--save`.
- * @param rounds the number of rounds; the values are their medians
- * @throws Error if a value is not a number, which means that nothing was measured
+ * @param rounds the values are their medians
+ * @throws Error if a value is not a number: nothing was measured
  */
 export function report(figure: string, values: Readonly<Record<string, number>>, rounds?: number): void {
   const words = Object.entries(values).map(([name, value]) => {
@@ -166,7 +166,7 @@ export function report(figure: string, values: Readonly<Record<string, number>>,
   process.stdout.write(`${figure} ${words.join(' ').replace(/^value /, '')}\n`);
 }
 
-/** Progress goes to standard error, so that standard output contains only the figures. */
+/** Standard output contains only the figures. */
 export function progress(line: string): void {
   process.stderr.write(`  ${line}\n`);
 }

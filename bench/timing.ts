@@ -1,9 +1,8 @@
 /**
- * `npm run bench -- timing` finds out whether the duration of a call reveals that an address is known (DEC-63). It makes 2,000 calls each
- * with
- * known
- * and with unknown addresses (`TIMING_CALLS`), in random order, and compares them by the Mann-Whitney test. The suite also measures calls
- * that send no mail, because the address has already got the maximum number of mails in an hour.
+ * `npm run bench -- timing`: does the duration of a call reveal that an address is known (DEC-63)? It makes 2,000 calls (`TIMING_CALLS`)
+ * with known addresses and as many with unknown ones, in random order. It compares them by the Mann-Whitney test. It also measures calls
+ * without a mail,
+ * after the maximum number of mails in an hour.
  */
 import { readConfig } from '../config.ts';
 import { createOrganization } from '../domain/clubs/organizations.ts';
@@ -28,10 +27,7 @@ export const timingMeasurements = [
 type Measurement = (typeof timingMeasurements)[number];
 
 const callsEach = Number(process.env['TIMING_CALLS'] ?? 2_000);
-/**
- * The number of parallel calls. Most calls only wait for the next tick. A sign-up uses the processor, because it first hashes two
- * passwords, so fewer sign-ups run in parallel.
- */
+/** Most calls only wait for the next tick. A sign-up hashes two passwords first, so fewer run in parallel. */
 const atOnce = {
   resend: 16,
   reset: 16,
@@ -42,7 +38,7 @@ const atOnce = {
   'withheld code': 16,
   'withheld exchange': 16,
 } as const satisfies Record<Measurement, number>;
-/** There are several clubs, so that the sign-ups of each club stay below the limit of unconfirmed sign-ups in an hour. */
+/** Enough that the sign-ups of each club stay below the limit of unconfirmed sign-ups in an hour. */
 const clubCount = 10;
 
 interface Address {
@@ -107,7 +103,7 @@ const code: CallOf = async (port, { clubId, email, known }) => ({
   call: () => timed(port, '/v1/auth/code', { club_id: clubId, email }, 202),
 });
 
-/** Prepares a call for an address that has already got the maximum number of mails in an hour. */
+/** Makes calls for addresses that have already got the maximum number of mails in an hour. */
 function afterMailsOfAnHour(path: string, prepare: CallOf): CallOf {
   return async (port, address) => {
     const body = { club_id: address.clubId, email: address.email };
@@ -116,7 +112,7 @@ function afterMailsOfAnHour(path: string, prepare: CallOf): CallOf {
   };
 }
 
-/** Sends a wrong code. The time of the preceding request for a code does not count. */
+/** The preceding request for a code does not count. */
 const exchange: CallOf = async (port, { clubId, email, known }) => {
   const request = await post(port, '/v1/auth/code', { club_id: clubId, email });
   const { data } = (await request.json()) as { data: { code_id: Id } };
@@ -137,7 +133,7 @@ const signUp: CallOf = async (port, { clubId, email, known }) => ({
 
 let addressesUsed = 0;
 
-/** Sends each request from a different network address, so that no rate limit applies. */
+/** Each call has a different network address, so that no rate limit applies. */
 function post(port: number, path: string, body: object): Promise<Response> {
   addressesUsed += 1;
   const ip = [100, 64 + (addressesUsed >> 16), (addressesUsed >> 8) & 255, addressesUsed & 255].join('.');
@@ -201,7 +197,7 @@ async function seedAddresses(
   return addresses;
 }
 
-/** Does the work for each item, with `width` items at the same time. */
+/** Works on `width` items at the same time. */
 async function each<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const remaining = items.values();

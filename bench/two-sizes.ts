@@ -1,4 +1,4 @@
-/** Compares reads with 1,000 and with 1,000,000 records: the p95, its growth, and the index that the read uses. */
+/** Compares reads with 1,000 and with 1,000,000 records: the p95, its growth, and the used index. */
 import { readConfig, type Config } from '../config.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
@@ -9,27 +9,23 @@ import { median, onFreshStack, progress, quantile, report } from './support.ts';
 
 const sizes = { short: 1_000, long: 1_000_000 };
 const samples = 200;
-/** The number of consecutive phases of a measurement. */
+/** A measurement has this number of phases, one after another. */
 const spells = 5;
 const warmUps = 20;
 
-/** @param subject the data that was loaded into the database */
+/** @param subject the data in the database */
 export type Read<Subject> = (tx: Queries, subject: Subject, records: number) => Promise<unknown>;
 
-/** A separate database, and the number of its records. */
 interface Scene<Subject> {
   db: Database;
   subject: Subject;
   records: number;
 }
 
-/** The comparisons that a suite makes on the two databases. */
 export interface Comparisons<Subject> {
-  /** Compares one read at both sizes. */
   sizes: (figure: string, read: Read<Subject>) => Promise<void>;
   /**
-   * Compares a read of the large database with another read of it, by their medians. Both take about 1 ms, so a p95 would show the other load
-   * on the machine.
+   * Compares two reads of the large database by their medians. Both take about 1 ms, so a p95 would show other load on the machine.
    * @param name of the other read in the report
    */
   reads: (figure: string, read: Read<Subject>, name: string, other: Read<Subject>) => Promise<void>;
@@ -37,8 +33,8 @@ export interface Comparisons<Subject> {
 
 /**
  * @param name of the databases
- * @param load fills an empty database whose schema is migrated
- * @param measure receives a function that compares one read at both sizes
+ * @param load fills an empty, migrated database
+ * @param measure gets a function that compares one read at both sizes
  */
 export async function onTwoSizes<Subject>(
   name: string,
@@ -95,7 +91,7 @@ interface Compared<Subject> {
   read: Read<Subject>;
 }
 
-/** The measurements of both sizes alternate, so that other load on the machine affects both. */
+/** Measures both alternately, so that other load on the machine affects both. */
 async function compare<Subject>(
   figure: string,
   figureOf: (times: readonly number[]) => number,
@@ -117,7 +113,7 @@ async function compare<Subject>(
   process.stdout.write(`    ${indexes.join(', ')}\n`);
 }
 
-/** Takes the median of the phases' p95, so that one phase with other load on the machine does not determine the result. */
+/** The median of the phases' p95, so that one phase with other load does not determine the result. */
 function p95Of(took: readonly number[]): number {
   const length = samples / spells;
   return median(

@@ -1,7 +1,6 @@
 /**
- * `npm run bench -- urgency`: measures how long people wait for the mail of a sign-in code, and for the first words of an answer
- * (ENG-15). It compares rounds with and without 50,000 queued invitations of the same club. The rounds alternate, and their medians are
- * compared, so that other load affects both kinds of rounds.
+ * `npm run bench -- urgency` measures how long people wait for a sign-in code, and for the first words of an answer (ENG-15). It compares
+ * rounds with and without 50,000 queued invitations of the club. The rounds alternate, so that other load affects both kinds.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -24,22 +23,19 @@ import { steadily, times } from './webhooks/pace.ts';
 export const urgencyMeasurements = ['invitations'];
 
 const invitations = 50_000;
-/** The number of rows that one statement inserts or postpones. */
+/** The number of rows in one statement. */
 const aStatement = 5_000;
-/** The number of pairs of a code and a question in a round. They take about twelve seconds. */
+/** Each pair is a code and a question. All pairs take about twelve seconds. */
 const pairs = 40;
 const everyMs = 300;
-/** Rounds of each kind. */
+/** The number of rounds of each kind. */
 const rounds = 3;
-/**
- * The longest counted time. A code or an answer that has not arrived after this time counts with this time, so that a lost one makes the
- * figure worse.
- */
+/** A missing code or answer counts with this time, so that it makes the figure worse. */
 const arrivalLimitMs = 30_000;
-/** The time for which bulk work runs before a round with bulk work is measured. */
+/** Bulk work runs for this time before the measurement. */
 const underWayMs = 5_000;
 const drainMs = 60_000;
-/** The target for the p95, as a multiple of the p95 without invitations. */
+/** The p95, as a multiple of the p95 without invitations. */
 const aim = 2;
 
 const kinds = { codes: 'a code’s mail', words: 'an answer’s first words' } as const;
@@ -51,7 +47,7 @@ interface Scene {
   api: string;
   students: readonly BenchStudent[];
   clubId: Id;
-  /** For each recipient, the time at which the mail arrived, in `performance.now()`. */
+  /** The time for each recipient, in `performance.now()`. */
   arrivals: ReadonlyMap<string, number>;
 }
 
@@ -135,9 +131,8 @@ async function measureRounds(scene: Scene): Promise<void> {
 }
 
 /**
- * Asks for codes and questions at a steady rate.
- * @returns for each code, the milliseconds until its mail arrived, and for each question, the milliseconds until the first words of the
- * answer
+ * Starts the calls at a steady rate.
+ * @returns milliseconds from each code to its mail, and from each question to the first words of its answer
  */
 async function measure({ db, vault, api, students, clubId, arrivals }: Scene): Promise<Delays> {
   const requestTimes = new Map<string, number>();
@@ -177,7 +172,7 @@ async function untilFirstWords(api: string, student: BenchStudent): Promise<numb
   return performance.now() - startedAt;
 }
 
-/** Inserts the rows that an import of students creates. Each student has a token, a mail and a wake. */
+/** The rows of an import: for each student a token, a mail and a wake. */
 async function queueInvitations(source: DataSource, clubId: Id): Promise<void> {
   await source.query(
     `WITH ids AS MATERIALIZED (
@@ -197,7 +192,7 @@ async function queueInvitations(source: DataSource, clubId: Id): Promise<void> {
   );
 }
 
-/** Postpones the queued rows by a day, or makes them due. The sweeper would wake rows that stay due. */
+/** Postpones the rows by a day, or makes them due. The sweeper would wake rows that stay due. */
 async function setAside(source: DataSource, aside: boolean): Promise<void> {
   const at = aside ? `now() + interval '1 day'` : 'now()';
   await source.query(
@@ -207,7 +202,7 @@ async function setAside(source: DataSource, aside: boolean): Promise<void> {
   await source.query('VACUUM ANALYZE wakes');
 }
 
-/** Waits, because bulk runs that have already started continue for some time. */
+/** Bulk runs that have already started continue for some time. */
 async function untilNoneIsUnderWay(source: DataSource): Promise<void> {
   const isOver = async () => {
     const [row] = await source.query<{ count: number }[]>(

@@ -123,7 +123,8 @@ const subtitlesLook =
   };
 
 /**
- * Workers do not connect to Temporal in the same way as commands: they use a client in Rust, and the certificate authorities of the system.
+ * Checks the connection of workers, which differs from the connection of commands. Workers connect with a client in Rust, which trusts the
+ * certificate authorities of the system.
  */
 async function workerMistakes(temporal: Config['temporal']): Promise<string[]> {
   try {

@@ -170,7 +170,7 @@ async function readCurrent(deps: PromotionDeps): Promise<{ isOurs: boolean; isPr
   };
 }
 
-/** Deletes versions without pollers whose runs have all moved to another build, or that were never current. */
+/** Deletes versions without pollers, if all their runs have moved to another build, or if they were never current. */
 async function deleteObsolete(deps: PromotionDeps): Promise<void> {
   const { connection, namespace, db, build, say } = deps;
   const info = await describe(deps);

@@ -1,5 +1,6 @@
 /**
- * The command `setup`. It creates what Temporal needs before workers start, and sets the time limits of our role in Postgres. It is safe to
+ * The command `setup`. It creates what Temporal needs before workers start, and sets the time limits of the service's role in Postgres. It
+ * is safe to
  * repeat the command, and to run it twice at the same time.
  */
 import { readConfig } from '../config.ts';
@@ -45,7 +46,7 @@ async function setLimits({ url }: Pick<DatabaseSettings, 'url'>, say: Say): Prom
   await limitRole(url.reveal()).catch((error: unknown) => {
     throw new StartProblem(unusable(error));
   });
-  say('The role in Postgres has its time limits. A pooler with open connections needs RECONNECT.');
+  say('The time limits of the role in Postgres are set. Open connections of a pooler get them only after RECONNECT.');
 }
 
 const indented = (command: string) => `  ${command}\n`;

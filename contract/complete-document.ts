@@ -1,8 +1,10 @@
 /** Adds to the bundled contract everything that its tables and rules imply, so that a reader needs only the published document. */
 import { signedFieldsOf } from './rules/answer-schemas.ts';
+import { describeChanges } from './rules/changes.ts';
 import { describeCursor } from './rules/cursors.ts';
+import { completeDeprecations } from './rules/deprecation.ts';
 import { codesByRule, traitsOf } from './rules/error-codes.ts';
-import { apiKeyScheme, scopeOf, scopes } from './rules/scopes.ts';
+import { anyScope, apiKeyScheme, scopeOf, scopes } from './rules/scopes.ts';
 import {
   aboutRepetitions,
   keyParameter,
@@ -29,7 +31,7 @@ type CodeTable = { readonly [code: string]: ErrorCodeEntry };
 
 /**
  * @param document the bundled document, which is not changed
- * @returns the document with five additions:
+ * @returns the document with six additions:
  *   - `ErrorCode` enumerates the codes of its table, and `ApiKeyScope` all scopes.
  *   - Each operation has all its parameters, because some readers ignore references in path items. Operations that take `Idempotency-Key` have
  *     this parameter, and the header of repeated answers.
@@ -37,6 +39,7 @@ type CodeTable = { readonly [code: string]: ErrorCodeEntry };
  *   - An operation that API keys may call has the scheme `apiKey` and its `x-scope`.
  *   - The description of each operation names its roles, its scope, the movements of its records and its own codes. Its error responses have
  *     an example for each code.
+ *   - Each deprecated part has `deprecated: true`, and a sentence about it.
  */
 export function completeDocument(document: ContractDocument): ContractDocument {
   const complete = structuredClone(document);
@@ -56,6 +59,7 @@ export function completeDocument(document: ContractDocument): ContractDocument {
     }
     delete item.parameters;
   }
+  completeDeprecations(complete);
   dropUnusedResponses(complete);
   return complete;
 }
@@ -122,10 +126,11 @@ function describe(
   const roles = operation['x-roles'];
   if (roles) paragraphs.push(`Roles: ${roles.map((role) => `\`${role}\``).join(', ')}.`);
   const scope = operation['x-scope'];
-  if (scope !== undefined) paragraphs.push(`Scope of an API key: \`${scope}\`.`);
+  if (scope === anyScope) paragraphs.push('Every API key may call it, whatever its scopes.');
+  else if (scope !== undefined) paragraphs.push(`Scope of an API key: \`${scope}\`.`);
   const repetitions = aboutRepetitions(idempotency, signedFieldsOf(answerSchemaOf(operation), schemas));
   if (repetitions !== '') paragraphs.push(repetitions);
-  paragraphs.push(...describeCursor(operation));
+  paragraphs.push(...describeCursor(operation), ...describeChanges(operation));
   if (own.length > 0) paragraphs.push(`Codes of its own:\n\n${tableOf(own, schemas.ErrorCode['x-codes'])}`);
   return paragraphs.join('\n\n');
 }

@@ -4,7 +4,7 @@ export { EventStream, type StreamEvent, type StreamPosition } from './event-stre
 export { Redirect } from './redirect.ts';
 export { contractText } from './document.ts';
 export { keptFormOf } from './kept-answers.ts';
-export type { CallerKind, Method } from './openapi.ts';
+export type { CallerKind, Deprecation, Method } from './openapi.ts';
 export { contractOperations, type ContractOperation, type FileBody, type OperationId } from './operations.ts';
 export { keyHeader, replayHeader } from './rules/idempotency.ts';
 export type { BodyOf, EventBodyOf, ParamsOf, QueryOf, RecordOf, ResponseOf } from './shapes.ts';

@@ -22,6 +22,19 @@ export interface SchemaObject extends JsonObject {
   readonly default?: unknown;
 }
 
+/** The announcement that a part of the contract will go (contract/rules/deprecation.ts). Days are in UTC, in the form 2027-01-31. */
+export interface Deprecation {
+  readonly since: string;
+  /** From this day on the part may be removed. */
+  readonly sunset: string;
+  /** The operation, parameter or field that replaces the part. */
+  readonly successor?: string;
+  /** Why the part goes. Required without a successor. */
+  readonly reason?: string;
+  /** An https address with more about it. The API reference if absent. */
+  readonly link?: string;
+}
+
 export interface ParameterObject {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
@@ -29,6 +42,7 @@ export interface ParameterObject {
   readonly description?: string;
   readonly schema: SchemaObject | Reference;
   readonly example?: unknown;
+  readonly 'x-deprecation'?: Deprecation;
 }
 
 export interface ResponseObject {
@@ -55,6 +69,12 @@ export interface OperationObject {
   readonly 'x-pages-only'?: boolean;
   /** Completes the sentence "A record changes its position when …", for a list that takes a cursor. */
   readonly 'x-moves-when'?: string;
+  /** Why a list takes no `updated_since`, although its records have `updated_at`. It completes "because …". */
+  readonly 'x-without-updated-since'?: string;
+  /** What can change in a record without a change of the record for `updated_since`. It completes "if only …". */
+  readonly 'x-changes-without'?: string;
+  /** The operation will go. The generator adds `deprecated` (`rules/deprecation.ts`). */
+  readonly 'x-deprecation'?: Deprecation;
   /** The body is stored unchanged, whatever its texts contain. */
   readonly 'x-any-text'?: boolean;
   /** Query parameters that are not named here are ignored. */

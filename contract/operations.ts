@@ -2,10 +2,18 @@
 import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
 import { contractDocument } from './document.ts';
 import type { operations, webhooks } from './generated/types.ts';
-import { scopeOf, type Scope } from './rules/scopes.ts';
+import { scopeOf, type anyScope, type Scope } from './rules/scopes.ts';
 import * as openapi from './openapi.ts';
 import { idempotencyOf, type Idempotency } from './rules/idempotency.ts';
-import type { CallerKind, Method, ParameterObject, Reference, ResponseObject, SchemaObject } from './openapi.ts';
+import type {
+  CallerKind,
+  Deprecation,
+  Method,
+  ParameterObject,
+  Reference,
+  ResponseObject,
+  SchemaObject,
+} from './openapi.ts';
 
 const jsonType = 'application/json';
 
@@ -20,6 +28,7 @@ export interface ContractParameter {
   readonly schema: SchemaObject;
   /** The JSON pointer of its schema in the document. */
   readonly schemaPointer: string;
+  readonly deprecation?: Deprecation;
 }
 
 /** The declaration of a body that is a file. */
@@ -45,7 +54,9 @@ export interface ContractOperation {
   /** Roles that may call. Absent if every member of the club may call, or if roles have no meaning. */
   readonly roles?: readonly string[];
   /** The scope that an API key needs. Absent if no key may call. */
-  readonly scope?: Scope;
+  readonly scope?: Scope | typeof anyScope;
+  /** The announcement that the operation will go. */
+  readonly deprecation?: Deprecation;
   readonly hasBody: boolean;
   /** Whether the operation requires a body. If so, a request without a body is malformed. */
   readonly requiresBody: boolean;
@@ -85,6 +96,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
   const roles = operation['x-roles'];
   const scope = scopeOf(method, operation);
   const idempotency = idempotencyOf(method, operation);
+  const deprecation = operation['x-deprecation'];
   const successStatus = Object.keys(operation.responses).find((status) => /^[23]/.test(status)) ?? '';
   return {
     operationId: operation.operationId,
@@ -97,6 +109,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
     ...(roles && { roles }),
     ...(scope !== undefined && { scope }),
     ...(idempotency && { idempotency }),
+    ...(deprecation && { deprecation }),
     hasBody: operation.requestBody !== undefined,
     requiresBody: operation.requestBody?.required === true,
     ...describeBody(operation),
@@ -137,6 +150,7 @@ function describeParameters(list: readonly (ParameterObject | Reference)[] = [],
       in: place,
       required = false,
       schema,
+      'x-deprecation': deprecation,
     } = openapi.dereference(entry, contractDocument.components.parameters);
     return {
       name,
@@ -144,6 +158,7 @@ function describeParameters(list: readonly (ParameterObject | Reference)[] = [],
       required,
       schema: openapi.dereference<SchemaObject>(schema, contractDocument.components.schemas),
       schemaPointer: `${openapi.isReference(entry) ? entry.$ref : `${pointer}/${index}`}/schema`,
+      ...(deprecation && { deprecation }),
     };
   });
 }

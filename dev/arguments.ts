@@ -10,11 +10,11 @@ import {
 import { messageOf, Problem } from './problem.ts';
 
 export interface StartArguments {
-  /** Whether agents use the fake model, which runs on this machine. */
+  /** A fake model on this machine answers instead of the real one. */
   readonly fakeModel: boolean;
-  /** Whether the command only installs the components of the stack and of the tests. */
+  /** Only installs the programs of the stack and of the tests. */
   readonly components: boolean;
-  /** The language of the tour, and of the club and the people in the tour. */
+  /** The language of the tour, and of its club and people. */
   readonly language: OfferedLanguage;
 }
 
@@ -25,8 +25,8 @@ const usage =
 
 /**
  * @param args the given arguments
- * @param locale the locale of the machine, as in `LANG`; the tour uses the locale's language if the service supports this language
- * @throws Problem when an argument is unknown; the message names it, and the known arguments
+ * @param locale the locale of the machine, as in `LANG`; the tour uses its language if the service offers it
+ * @throws Problem when an argument is unknown; the message lists the known ones
  */
 export function startArguments(args: readonly string[], locale = ''): StartArguments {
   const {

@@ -1,8 +1,7 @@
 /**
- * Ensures that node_modules exists and is as new as package-lock.json. The scripts of package.json and temporal-dev.sh call this script. It
- * is plain JavaScript without dependencies, because it runs before anything is installed. It uses only syntax that Node 12 understands,
- * because some distributions still have this version. So even a Node that is too old can run the script, and the script can then print a
- * clear message.
+ * Installs node_modules if it is missing or older than package-lock.json. The scripts of package.json and temporal-dev.sh call this. It
+ * runs before anything is installed, so it is plain JavaScript without dependencies. It uses only syntax of Node 12, so that a too old Node
+ * can still print a clear message.
  */
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -10,13 +9,10 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/**
- * The Node of the machine provides npm and runs this file. npm then installs the Node version that package.json names, which runs all other
- * scripts.
- */
+/** The machine's Node provides npm and runs this file. npm installs the Node version of package.json, which runs all other scripts. */
 const oldestNode = 20;
 
-/** Milliseconds since 1970 of the file's last change; 0 if there is no such file. */
+/** In milliseconds since 1970; 0 if there is no such file. */
 function changedAt(file) {
   try {
     return statSync(new URL(`../${file}`, import.meta.url)).mtimeMs;
@@ -25,10 +21,7 @@ function changedAt(file) {
   }
 }
 
-/**
- * Returns why `npm ci` is needed, or undefined if it is not. npm writes node_modules/.package-lock.json last, so an incomplete installation
- * lacks it.
- */
+/** npm writes node_modules/.package-lock.json last, so an incomplete installation lacks it. */
 function reasonToInstall() {
   const installedAt = changedAt('node_modules/.package-lock.json');
   if (installedAt === 0) return 'node_modules is missing';
@@ -50,8 +43,7 @@ if (Number.parseInt(process.versions.node, 10) < oldestNode) {
 const reason = reasonToInstall();
 if (reason !== undefined) {
   process.stdout.write(`Installing packages with npm ci: ${reason}.\n`);
-  // Under `npm run`, a variable names the npm that runs the script, and this code uses it. Otherwise this code uses the npm on the PATH.
-  // The check is needed because Yarn and pnpm also set the variable.
+  // Under `npm run`, this variable names the running npm. Yarn and pnpm set it too, so the name is checked.
   const runner = process.env.npm_execpath || '';
   const npm = basename(runner) === 'npm-cli.js' ? [process.execPath, runner] : ['npm'];
   const { status, error } = spawnSync(npm[0], [...npm.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {

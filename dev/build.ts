@@ -1,6 +1,6 @@
 /**
- * `npm run build` creates dist/, the service as JavaScript. `node dist/main.js` runs it with only the dependencies of package.json. The
- * compiler writes one file for each source file, because threads, assets and instrumentation find each other by path.
+ * `npm run build` creates dist/, the service as JavaScript. `node dist/main.js` needs only the dependencies of package.json. Each source
+ * file becomes one file, because threads, assets and instrumentation are found by their path.
  */
 import { createHash } from 'node:crypto';
 import fs, { readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { runCommand } from './stack/commands.ts';
 import { Problem, runScript, say } from './problem.ts';
 import { projectDirectory } from './project.ts';
 
-/** Files, other than modules, that the service reads by their path at run time. */
+/** The service reads these files by their path at run time. */
 export const assets = [
   'platform/start.mjs',
   'platform/infra/images/*.mjs',
@@ -26,9 +26,8 @@ export const assets = [
 const recordFile = 'build.json';
 
 /**
- * @param directory the directory that receives the build; its old content is removed
- * @returns the record of the build, and its number of files
- * @throws Problem when the compiler finds errors; the message has the compiler's messages
+ * @param directory removed first, if it exists
+ * @throws Problem when the compiler finds errors; the message has them
  */
 export async function buildInto(directory: string): Promise<Build & { files: number }> {
   await rm(directory, { recursive: true, force: true });
@@ -45,15 +44,13 @@ export async function buildInto(directory: string): Promise<Build & { files: num
   return { ...record, files: filesIn(directory).length };
 }
 
-/** @returns the files of {@link assets}, with paths relative to the project's directory */
 export function assetFiles(): string[] {
   return assets.flatMap((pattern) => fs.globSync(pattern, { cwd: projectDirectory })).toSorted();
 }
 
 /**
- * @param directory the directory of a build
- * @param lockFile the text that names every dependency with a hash of its content
- * @returns a hash of the names and contents of all files, as 16 hexadecimal digits. Times and modes of files have no effect
+ * @param lockFile package-lock.json, which has a hash of every dependency
+ * @returns a hash of the names and contents of all files, as 16 hexadecimal digits; times and modes do not count
  */
 export function buildIdOf(directory: string, lockFile: string): string {
   const hash = createHash('sha256');
@@ -64,7 +61,7 @@ export function buildIdOf(directory: string, lockFile: string): string {
 
 const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-/** Returns the files in the same order on every machine. */
+/** The order is the same on every machine. */
 function filesIn(directory: string): string[] {
   return fs
     .globSync('**', { cwd: directory, withFileTypes: true })

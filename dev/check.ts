@@ -1,7 +1,6 @@
 /**
- * `npm run check` runs every part of the list below, and fails if a part fails. It runs one part on each core.
- * `npm run check -- types` runs only the part `types`. Arguments after the name replace the arguments of the part, as in
- * `npm run check -- words domain/mail`.
+ * `npm run check` runs all parts below, one on each core, and fails if a part fails. `npm run check -- types` runs only the part `types`.
+ * Further arguments replace the arguments of the part, as in `npm run check -- words domain/mail`.
  */
 import { spawn } from 'node:child_process';
 import os from 'node:os';
@@ -10,18 +9,17 @@ import { Problem, runScript, say } from './problem.ts';
 import { projectDirectory, typescriptArguments } from './project.ts';
 
 export interface Part {
-  /** The kind of faults that the check reports. */
   readonly finds: string;
-  /** The program, and the arguments that the program always gets. */
+  /** The program, and arguments that it always gets. */
   readonly command: readonly [string, ...string[]];
-  /** The arguments of a check; arguments of the command line replace them. */
+  /** Arguments of the command line replace these. */
   readonly args: readonly string[];
 }
 
 const tool = (name: string) => [path.join(projectDirectory, 'node_modules', '.bin', name)] as const;
 const script = (file: string) => [process.execPath, ...typescriptArguments, file] as const;
 
-/** The slowest parts come first, so that all cores have work until the end. */
+/** The slowest parts come first, so that all cores are busy until the end. */
 const parts: Readonly<Record<string, Part>> = {
   types: { finds: 'type errors', command: tool('tsc'), args: ['--noEmit'] },
   sdk: {
@@ -51,11 +49,7 @@ const parts: Readonly<Record<string, Part>> = {
   advisories: { finds: 'known faults of packages', command: script('dev/packages/advisories.ts'), args: [] },
 };
 
-/**
- * @param args the arguments of the command line
- * @returns the parts to run, by name
- * @throws Problem when the first argument does not name a part; the message lists the parts
- */
+/** @throws Problem when the first argument names no part; the message lists the parts */
 export function chosenParts(args: readonly string[], all: Readonly<Record<string, Part>> = parts): Map<string, Part> {
   const [name, ...own] = args;
   if (name === undefined) return new Map(Object.entries(all));
@@ -68,9 +62,8 @@ export function chosenParts(args: readonly string[], all: Readonly<Record<string
 }
 
 /**
- * Runs each part to its end and prints its output in one piece.
- * @param parallel the number of parts that run at the same time
- * @returns the names of the parts that failed, in the order of `chosen`
+ * Prints the output of each part when the part has ended.
+ * @returns the parts that failed, in the order of `chosen`
  */
 export async function runParts(
   chosen: ReadonlyMap<string, Part>,
@@ -93,7 +86,7 @@ export async function runParts(
   return [...chosen.keys()].filter((name) => failed.has(name));
 }
 
-/** @returns the exit code and all output of the program; the code is 1 if the program could not start */
+/** @returns all output, and the exit code, which is 1 if the program could not start */
 function run({ command: [program, ...always], args }: Part): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
     const child = spawn(program, [...always, ...args], {

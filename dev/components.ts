@@ -1,6 +1,6 @@
 /**
- * Finds or installs the programs of the development stack that npm does not provide. `npm start -- --components` and `npm test` ensure that
- * all these programs are there.
+ * Finds or installs the programs of the stack and of the tests that npm does not provide. `npm start -- --components` and `npm test` call
+ * this.
  */
 import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,16 +12,15 @@ import { messageOf, Problem, say } from './problem.ts';
 
 export interface LocateOptions {
   readonly env?: Environment;
-  /** Receives each line of progress. Only an installation has progress. */
+  /** Receives lines of progress during an installation. */
   readonly report?: (line: string) => void;
 }
 
 /**
- * Finds a component's executable in this order: the variable that names it, the PATH, our own cache, and then each of its sources. The
- * first working source is stored in the cache. A program of the variable or the PATH is checked first. If its version is wrong or it does
- * not work, a line reports that and it is skipped (DEC-163).
+ * Finds a component's executable in this order: the variable that names it, the PATH, our cache, then the sources. The cache stores the
+ * first source that works. A program on the PATH is skipped if its version is wrong or it does not work. A line says why (DEC-163).
  * @returns an absolute path
- * @throws Problem when no source works; the message lists each try with the reason of its failure, and says what to do
+ * @throws Problem when no source works; the message lists each try and says what to do
  */
 export async function locate(component: Component, options: LocateOptions = {}): Promise<string> {
   const env = options.env ?? process.env;
@@ -32,7 +31,7 @@ export async function locate(component: Component, options: LocateOptions = {}):
   if (chosen) return chosenFile(component, chosen, searchPath);
 
   const tried: string[] = [];
-  // The reason is reported even if the program in our cache works, because the user may wonder why the installed program is not used.
+  // Reported even if the program in our cache works, because users ask why their own program is not used.
   const passOver = (words: string) => {
     tried.push(words);
     report(`${component.title}: ${words}; it is skipped`);
@@ -72,7 +71,7 @@ export async function locate(component: Component, options: LocateOptions = {}):
   );
 }
 
-/** @throws Problem if the chosen program does not exist or does not work, because a user's choice is never replaced silently */
+/** @throws Problem if the chosen program is missing or does not work; another program never replaces it silently */
 async function chosenFile(component: Component, chosen: string, searchPath: string): Promise<string> {
   const { files, unusable } = await lookUp(chosen, searchPath);
   const [file] = files;
@@ -87,10 +86,10 @@ async function chosenFile(component: Component, chosen: string, searchPath: stri
   );
 }
 
-/** The results of checks, by file and component, so that each program is checked only once. */
+/** The results for each component and file, so that each program is checked only once. */
 const flaws = new WeakMap<Component, Map<string, Promise<string | undefined>>>();
 
-/** @returns the reason why a program of the user cannot be used: its version is wrong, or it does not work on this machine */
+/** @returns why a program of the user cannot be used: a wrong version, or it does not work here */
 function flawOf(component: Component, file: string): Promise<string | undefined> {
   const known = flaws.get(component) ?? new Map<string, Promise<string | undefined>>();
   flaws.set(component, known);
@@ -114,9 +113,7 @@ async function isExecutable(file: string): Promise<boolean> {
   }
 }
 
-/**
- * Ends the process with a message if a component is missing and cannot be installed. Commands that need all components call this function.
- */
+/** Ends the process with a message if a component is missing and cannot be installed. */
 export async function requireComponents(): Promise<void> {
   try {
     await ensureComponents();
@@ -127,8 +124,8 @@ export async function requireComponents(): Promise<void> {
 }
 
 /**
- * Finds or installs every component at the same time.
- * @throws Problem when a component is missing; one message reports all failures
+ * Finds or installs all components in parallel.
+ * @throws Problem when a component is missing; one message lists all failures
  */
 export async function ensureComponents(): Promise<void> {
   const outcomes = await Promise.allSettled(

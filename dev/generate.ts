@@ -1,7 +1,7 @@
 /**
- * `npm run generate` writes every generated file. Then it judges new regular expressions, lowers the allowed numbers of hard sentences, and
- * stores both results in files. If the option `--check` is set, it writes nothing, and fails if a committed file differs from the generated
- * text. The option also leaves out the regular expressions and the sentences, because `npm run check` has separate parts for them.
+ * `npm run generate` writes every generated file. Then it judges new regular expressions, and lowers the allowed numbers of hard sentences.
+ * The option `--check` writes nothing, and fails if a committed file differs. `npm run check` has other parts for expressions and
+ * sentences.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { errorCodesPage, metricsPage } from './generators/reference-pages.ts';
 import { sdkFiles } from './generators/sdk/files.ts';
 import { workflowsPage } from './generators/workflows-page.ts';
 
-/** @returns the text of every generated file, by its path; `.gitattributes` names all of them */
+/** @returns texts by path; `.gitattributes` names all paths */
 async function generatedTexts(): Promise<ReadonlyMap<string, string>> {
   const files = await derivedFiles();
   return new Map([...files, [path.join(projectDirectory, '.gitattributes'), attributesOf([...files.keys()])]]);
@@ -69,7 +69,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-/** @throws Error when a message catalogue has problems; the message lists the problems */
+/** @throws Error when a message catalogue has problems; the message lists them */
 function requireRightCatalogues(): void {
   const problems = [
     ...Object.entries(catalogues).flatMap(([language, { messages }]) => catalogueProblems(language, messages)),
@@ -78,7 +78,7 @@ function requireRightCatalogues(): void {
   if (problems.length > 0) throw new Error(problems.join('\n'));
 }
 
-/** Runs a script of the project. If the script fails, this process ends with the same exit code. */
+/** If the script fails, this process ends with its exit code. */
 function runScriptFile(file: string): void {
   const options = { cwd: projectDirectory, stdio: 'inherit' } as const;
   if (spawnSync(process.execPath, [...typescriptArguments, file], options).status !== 0) process.exitCode = 1;

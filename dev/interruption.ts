@@ -1,14 +1,14 @@
 /** Listens for Ctrl-C and similar signals. */
 
 /**
- * A second signal within this time counts as the same key press. The reason is that a terminal sends the signal to all processes, and npm
- * forwards it once more.
+ * For one key press, the terminal signals all processes and npm forwards the signal again. So a second signal within this time does not
+ * count.
  */
 const sameKeyMs = 1_000;
 
 /**
- * Listens for SIGINT, SIGTERM and SIGHUP (a closed terminal) from now on.
- * @returns a promise of the first signal. A later signal ends this process immediately, and its children as well (children.ts).
+ * Listens for SIGINT, SIGTERM and SIGHUP (a closed terminal).
+ * @returns the first signal. A later one ends this process and its children immediately (children.ts)
  */
 export function interruption(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {

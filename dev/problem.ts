@@ -1,11 +1,11 @@
-/** Ends scripts that cannot continue. Such a script prints a message without a stack trace, and its exit code is 1. */
+/** Ends scripts that cannot continue, with a message, without a stack trace, and with exit code 1. */
 
-/** A problem that the user can solve. The message is complete: it says what happened, and what to do. */
+/** A problem that the user can solve. The message says what happened, and what to do. */
 export class Problem extends Error {
   override name = 'Problem';
 }
 
-/** Returns the message of any thrown value. For an ordinary error, it is one line. */
+/** The message of an ordinary error is one line. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join('; ');
   if (!(error instanceof Error)) return String(error);
@@ -19,8 +19,8 @@ export function say(line: string): void {
 }
 
 /**
- * Runs a script to its end and ends the process with the exit code of `main`, or 1 if `main` throws. A {@link Problem} is printed without a
- * stack; any other error is a bug and is printed with its stack.
+ * Runs a script and ends the process with the exit code of `main`, or 1 if `main` throws. Prints a {@link Problem} without a stack. Any
+ * other error is a bug, and is printed with its stack.
  */
 export async function runScript(main: () => Promise<number>): Promise<never> {
   try {

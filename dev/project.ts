@@ -4,13 +4,12 @@ import { fileURLToPath } from 'node:url';
 
 export const projectDirectory = fileURLToPath(new URL('..', import.meta.url));
 
-/** The directory with the data of the development stack; `npm run reset` removes it. */
+/** The data of the development stack; `npm run reset` removes them. */
 export const dataDirectory = path.join(projectDirectory, '.data', 'dev');
 
-/** The flags with which Node runs our TypeScript files, from any working directory. */
+/** These arguments let Node run our TypeScript files from any working directory. */
 export const typescriptArguments = ['--import', new URL('../platform/load.mjs', import.meta.url).href];
 
-/** Node's arguments to run one of our TypeScript files. */
 export function scriptArguments(file: string): string[] {
   return [...typescriptArguments, path.join(projectDirectory, file)];
 }

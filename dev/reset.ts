@@ -1,4 +1,4 @@
-/** `npm run reset`: removes the data of the development stack, so that the next `npm start` begins without data. */
+/** `npm run reset`: removes the data of the development stack. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { lockHolder } from './stack/lock.ts';

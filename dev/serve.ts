@@ -1,4 +1,4 @@
-/** Runs the development stack alone, in the foreground until Ctrl-C; temporal-dev.sh starts it. */
+/** Runs only the development stack, until Ctrl-C; temporal-dev.sh starts it. */
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { interruption } from './interruption.ts';
@@ -6,12 +6,12 @@ import { runScript, say } from './problem.ts';
 import { dataDirectory } from './project.ts';
 import { startStack } from './stack/stack.ts';
 
-/** The message that this process sends to its parent, `npm start`, when the whole stack is ready. */
+/** Tells the parent process, `npm start`, that the whole stack is ready. */
 export interface StackIsUp {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** The file with the environment, for people who run a program against the stack themselves: `node --env-file=.data/dev/environment …`. */
+/** People can use this file to run a program against the stack: `node --env-file=.data/dev/environment …`. */
 const environmentFile = path.join(dataDirectory, 'environment');
 
 const addresses = [

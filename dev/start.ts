@@ -1,7 +1,6 @@
 /**
  * `npm start` runs the whole product on one machine. It starts the development stack, migrates, starts API and worker, plays the tour, and
- * runs until Ctrl-C. Then it stops everything that it started, in reverse order. The option `-- --fake-model` also starts a fake model for
- * agents.
+ * runs until Ctrl-C. Then it stops everything in reverse order. `-- --fake-model` adds a fake model for agents.
  */
 import path from 'node:path';
 import { startArguments, type StartArguments } from './arguments.ts';
@@ -23,17 +22,15 @@ import { tourWordsIn } from './tour/words/words.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 type Stop = () => Promise<void>;
 
-/** The time for API and worker to finish work in flight when they stop. A webhook attempt may take 15 s. */
+/** API and worker may finish work in flight when they stop. A webhook attempt may take 15 s. */
 const drainMs = 25_000;
-/**
- * The time limit for a start. The worker first bundles the workflows, which takes some seconds, and on a busy machine more than a minute.
- */
+/** The worker first bundles the workflows. That takes some seconds, and on a busy machine more than a minute. */
 const readyTimeoutMs = 180_000;
 
-/** The factor that shortens the waits of automations. An hour passes in a second, so that the tour can show the end of an automation. */
+/** Waits of automations are shorter by this factor: an hour passes in a second, so the tour can show the end. */
 const waitSpeed = 3_600;
 
-/** API and worker refuse to shorten waits if other machines can reach them. */
+/** API and worker do not shorten waits if other machines can reach them. */
 const isOfThisMachine = (env: Environment) => !env['API_HOST'] && !env['WORKER_HOST'] && !env['PUBLIC_URL'];
 
 async function start(): Promise<number> {
@@ -47,7 +44,7 @@ async function start(): Promise<number> {
   const stops: Stop[] = [];
   let fail: (problem: Problem) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  /** Ends the whole run as soon as this child ends, unless this process itself has stopped the child. */
+  /** Ends the whole run when this child ends, unless this process has stopped the child. */
   const dependOn = (child: Child) => {
     child.exited.then(
       (exit) => exit.wasRequested || fail(new Problem(describeExit(child, exit))),
@@ -67,7 +64,7 @@ async function start(): Promise<number> {
   }
 }
 
-/** @returns whether the tour was finished; the stack runs even if it was not */
+/** @returns whether the tour was finished; the stack runs even if not */
 async function bringUp(
   { fakeModel, language }: StartArguments,
   stops: Stop[],
@@ -80,8 +77,7 @@ async function bringUp(
   await ensurePortsAreFree(ports);
 
   say('Starting Temporal, Postgres, S3 and the mailbox …');
-  // Uses an ffmpeg from the PATH that works, or else the ffmpeg that `npm start -- --components` installed. If there is no such ffmpeg, the
-  // worker reports this.
+  // Takes a working ffmpeg from the PATH, or the one from `npm start -- --components`. Without it, the worker reports that.
   const ffmpeg = await locate({ ...components.ffmpeg, sources: [] }, { report: say }).catch((error: unknown) => {
     if (process.env[components.ffmpeg.variable]) throw error;
     say(
@@ -132,7 +128,7 @@ async function bringUp(
   }
 }
 
-/** Runs temporal-dev.sh, and waits until all parts of the stack are ready. @returns the environment for API and worker */
+/** Runs temporal-dev.sh until all parts of the stack are ready. @returns the environment for API and worker */
 async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => void): Promise<Environment> {
   const script = startChild({
     name: 'The development stack',
@@ -153,10 +149,7 @@ async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => 
   return environment;
 }
 
-/**
- * Starts the fake model. @returns the environment with which API and worker use the fake model. They use it even if the caller's
- * environment has a key for the real model
- */
+/** @returns variables by which API and worker use the fake model, even if the caller has a key for the real one */
 async function startFakeModel(port: number, stops: Stop[], dependOn: (child: Child) => void): Promise<Environment> {
   const model = startProcess('The fake model', 'dev/fake-model/serve.ts', {
     ...process.env,

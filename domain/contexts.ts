@@ -343,7 +343,7 @@ export const contexts = {
     mails: assignmentMails,
     mediaUses: assignmentMediaUses,
     eraseStudent: (tx, { studentId }) => purgeStudentFromAssignments(tx, studentId),
-    changeEmail: null, // a mail goes to the address that the student has when it is sent
+    changeEmail: null, // each mail goes to the current address of the student at the time of sending
     retention: [], // the context `media` removes files that students uploaded but did not send
     factConsumers: [],
   },
@@ -351,7 +351,7 @@ export const contexts = {
     mails: mentorshipMails,
     mediaUses: {},
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromMentorships(tx, studentId, now),
-    changeEmail: null, // a mail goes to the address that the student has when it is sent
+    changeEmail: null, // each mail goes to the current address of the student at the time of sending
     retention: [],
     factConsumers: [],
   },
@@ -431,7 +431,7 @@ export const contexts = {
     ],
     factConsumers: [fanOutFacts],
   },
-  // Requests lock kept answers last, so a removal does too.
+  // Requests lock the stored answers of `idempotency` last, so the removal of a student must also lock these answers last.
   audit: {
     mails: {},
     mediaUses: {},
@@ -444,7 +444,7 @@ export const contexts = {
     mails: {},
     mediaUses: {},
     eraseStudent: (tx, student) => eraseAnswers(tx, student),
-    changeEmail: null, // an answer tells what was true when it was given
+    changeEmail: null, // a stored answer repeats an old response, so it keeps the address of that time
     retention: [{ run: ({ db }, now) => removeExpiredAnswers(db, now) }],
     factConsumers: [],
   },

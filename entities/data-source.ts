@@ -9,7 +9,8 @@ import { SnakeCaseNames } from './naming.ts';
 
 /**
  * A connection counts as dead after a silence of this many milliseconds. After a failover or a host failure the server disappears without a
- * message, and its own timeouts have no effect. So without this limit a query would wait forever. The limit is longer than the server's
+ * message, and the server's timeouts have no effect. So without this limit a query would wait forever. The limit is longer than the
+ * server's
  * timeouts.
  */
 const silenceMs = 35_000;

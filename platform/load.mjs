@@ -1,7 +1,7 @@
 /**
  * Loads our TypeScript. In a checkout every process begins with it: `node --import ./platform/load.mjs main.ts worker`. Node strips the
- * types by itself, but cannot run the decorators of the entities, so they are translated here. The translation and V8's compiled code are
- * cached in node_modules/.cache, if that is writable. The cache reduces the time to load a worker to a third.
+ * types, but cannot run the decorators of the entities, so they are translated here. The translation and V8's compiled code are cached in
+ * node_modules/.cache. The cache reduces the time to load a worker to a third.
  */
 import { cache } from './start.mjs'; // this is the first import, so that an older Node stops with its message
 import { createHash } from 'node:crypto';
@@ -22,7 +22,7 @@ nodeModule.registerHooks({
   },
 });
 
-/** The JavaScript of an entity, from the cache if it was translated before. */
+/** Takes the result from the cache if the text was translated before. */
 function translated(text) {
   const file = path.join(cache, 'entities', `${createHash('sha256').update(text).digest('hex')}.js`);
   try {
@@ -46,7 +46,7 @@ function translate(text) {
   return ts.transpileModule(text, { compilerOptions }).outputText;
 }
 
-/** Writes the file in one atomic step. */
+/** Atomically. */
 function keep(file, text) {
   try {
     mkdirSync(path.dirname(file), { recursive: true });
@@ -54,6 +54,6 @@ function keep(file, text) {
     writeFileSync(draft, text);
     renameSync(draft, file);
   } catch {
-    // If the cache is not writable, the file is translated at each start.
+    // Without the cache, the file is translated at each start.
   }
 }

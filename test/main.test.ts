@@ -1,4 +1,4 @@
-/** Tests main.ts, the only entry point of the service, in processes of its own. */
+/** Tests main.ts, the only entry point of the service. Each test starts a process. */
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { projectDirectory, scriptArguments } from '../dev/project.ts';

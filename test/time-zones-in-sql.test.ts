@@ -1,6 +1,6 @@
 /**
- * Tests that only Node computes local times (DEC-154), and that SQL statements get instants and dates as parameters. Postgres has its own
- * time zone rules, which may be older, and refuses a time zone that it does not know. A statement that computes in UTC must name UTC.
+ * Tests that only Node computes local times (DEC-154), and that SQL statements get instants and dates as parameters. The time zone rules of
+ * Postgres may be older, and Postgres refuses unknown time zones. A statement that computes in UTC must name UTC.
  */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
  * Tests the names on which code and data outside this checkout depend. Histories, schedules, dashboards and databases contain these names.
- * Processes of an older release, which run together with newer processes, also use these names. If a name differs from
- * test/wire-names.json, the behaviour changes, and existing data needs a way to migrate.
+ * During an upgrade, processes of an older release use them, too. If a name differs from test/wire-names.json, existing data must be
+ * migrated.
  */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';

@@ -7,7 +7,7 @@
  * - the relay: `fanned_out`, `wake_sent`, `handed_over` (lost direct attempts were given to runs)
  * - a step of an answer: `answer_claimed`, `answer_called` (the stream exists, but is not recorded), `answer_begun`, `answer_delta`
  *   (some words are committed), `answer_ending`, `answer_ended`
- * - a step of an indexing: `source_claimed`, `source_ocr` (before OCR), `source_read`, `source_recorded`, `source_batch_removed`
+ * - a step that indexes a source: `source_claimed`, `source_ocr` (before OCR), `source_read`, `source_recorded`, `source_batch_removed`
  * - a step of a file: `file_claimed`, `file_identified`, `file_rendered` (stored, not recorded), `file_recorded`
  * - a step of a file that moves to another bucket: `move_claimed`, `move_copied`, `move_recorded`
  * - a step of subtitles: `speech_claimed`, `speech_made`, `speech_stored` (stored, not recorded), `speech_recorded`
@@ -18,7 +18,7 @@
  * - a transactional mail: `transactional_claimed`, `transactional_handed_over`
  * - a step of an automation's run: `run_step_decided`, `run_step_done` (not committed), `run_step_recorded`, `run_mail_claimed`,
  *   `run_mail_handed_over`
- * - a step of the completions of a course: `course_page_read`, `course_student_judged` (committed), `course_page_recorded`
+ * - a step that completes a course for students: `course_page_read`, `course_student_judged` (committed), `course_page_recorded`
  *
  * @returns a function that ends the process, like SIGKILL does, when the process first reaches the failpoint
  */

@@ -52,7 +52,7 @@ type StepOf<Activity> = Activity extends (rowId: string, now: number) => Promise
 
 /**
  * @param activity the name of the step in Temporal, which must not change while a workflow history contains it
- * @returns the workflow; its argument is the id of its row
+ * @returns the workflow. The argument of the workflow is the id of the row
  */
 export function stepWorkflow<Activities, Name extends keyof Activities & string>(
   activity: Name,

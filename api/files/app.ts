@@ -1,6 +1,4 @@
-/**
- * The file listener: uploads (MED-26, MED-29) and archives (REPO-5). It has its own port and its own rate limits, separate from the API.
- */
+/** The file listener: uploads (MED-26, MED-29) and archives (REPO-5). It has its own port and its own rate limits. */
 import cors from '@koa/cors';
 import Koa from 'koa';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -34,7 +32,7 @@ export function createFilesApp(api: ApiDeps, deps: UploadsDeps & DownloadsDeps):
   return app;
 }
 
-/** Browsers may upload and download from the origins that may call the API. */
+/** The origins that may call the API. */
 function corsOf(origins: readonly string[]): Koa.Middleware {
   return cors({
     origin: (context) => {

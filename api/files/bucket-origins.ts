@@ -1,13 +1,13 @@
-/** Sets the CORS rule of the private bucket, so that browsers can upload from the origins that may call the API (MED-12). */
+/** Sets the CORS rule of the private bucket. Browsers can then upload from the origins that may call the API (MED-12). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 
-/** The pause before the next try if the store does not answer, in milliseconds. */
+/** In milliseconds. */
 const againMs = 60_000;
 
-/** Sets the CORS rule in the background, and tries again until the store has answered. @param stopping the signal that ends this work */
+/** Tries in the background until the store has answered. */
 export async function openBucketTo(
   origins: readonly string[],
   storage: Pick<ObjectStore, 'allowOrigins'>,
@@ -35,10 +35,7 @@ export async function openBucketTo(
   }
 }
 
-/**
- * Whether a new try is useless: the key has no permission to set rules, the bucket does not exist, or the store does not support CORS
- * rules.
- */
+/** A new try is useless: the key has no permission, the bucket does not exist, or the store has no CORS rules. */
 function isRefusal(error: unknown): boolean {
   const { httpStatusCode: status = 0 } = (error as { $metadata?: { httpStatusCode?: number } }).$metadata ?? {};
   return (status >= 400 && status < 500) || status === 501;

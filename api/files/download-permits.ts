@@ -1,19 +1,19 @@
 /**
- * Permits for downloads of archives in this process. The total is bounded, and each club gets its share (DEC-121). A running download is
- * never aborted to free its permit, because a reader needs the whole archive. A reader without a permit tries again later (REPO-8).
+ * Permits for downloads of archives. Each club gets its share (DEC-121). A running download is never aborted, because a reader needs the
+ * whole archive. A reader without a permit tries again later (REPO-8).
  */
 import { exhaustedLimit } from '../../platform/core/fair-permits.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { archiveDownloads, archiveDownloadsRefused } from '../metrics.ts';
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
-/** The limit of simultaneous downloads. Each download buffers one or two pieces of a file, so a hundred downloads take about 50 MB. */
+/** Each download buffers one or two pieces of a file, so a hundred take about 50 MB. */
 export const bounds = { process: 100, student: 3 } as const;
 /** Downloads take long. */
 const retryAfterSeconds = 30;
 
 export interface DownloadPermits {
-  /** @returns a function that returns the permit; repeated calls have no effect @throws DomainError busy if no permit is free */
+  /** @returns a function that returns the permit; a second call has no effect @throws DomainError busy if no permit is free */
   take(reader: { clubId: Id; studentId: Id }): () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Downloads of archives on the file listener: checks the address, finds the requested range, and sends the bytes (REPO-5 to REPO-8). */
+/** Downloads of archives: checks the address, finds the range, and sends the bytes (REPO-5 to REPO-8). */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { dispositionOf } from '../../domain/media/file-name.policy.ts';
@@ -22,11 +22,11 @@ export interface DownloadsDeps extends Pick<ApiDeps, 'limiter'> {
   storage: ObjectStore;
   downloadPermits: DownloadPermits;
   trustedProxies: readonly string[];
-  /** Is called with each internal error. */
+  /** For internal errors. */
   onFailure: (error: unknown) => void;
 }
 
-/** @returns the middleware of the download route; it passes any other path to the next middleware */
+/** @returns a middleware that passes any other path on */
 export function downloads(deps: DownloadsDeps): Middleware {
   return async (context, next) => {
     const text = partUnder(downloadsPath, context.path);
@@ -83,9 +83,7 @@ function headersOf({ etag, fileName, layout: { size } }: Archive, part: AskedPar
   };
 }
 
-/**
- * Sends the requested bytes. If the rest of the file cannot be read, the connection breaks, so that the client notices the missing bytes.
- */
+/** If the rest of the file cannot be read, the connection breaks, so that the client notices the missing bytes. */
 async function send(
   deps: DownloadsDeps,
   { res }: Context,

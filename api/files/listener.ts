@@ -14,24 +14,20 @@ import { createFilesApp } from './app.ts';
 import { createDownloadPermits } from './download-permits.ts';
 import { createUploadPermits, singleUploads } from './upload-permits.ts';
 
-/** The time limit of a request. After the limit, the client continues its upload or download with a new request. */
+/** After this time the client continues with a new request. */
 const longestRequestMs = 3_600_000;
-/**
- * A connection without traffic for this time is closed. Either its client is gone, or the store needs too long to join the parts of the
- * file.
- */
+/** Without traffic for this time, the client is gone, or the store needs too long to join the parts. */
 const silenceMs = 120_000;
 
 export interface FilesListener {
   port: number;
-  /** The public address, without a slash at the end. */
+  /** The address has no slash at the end. */
   url: string;
-  /** Starts to answer requests. */
   serve(api: ApiDeps): void;
   stop(): Promise<void>;
 }
 
-/** @param config if the port is 0, the listener uses any free port and a local address */
+/** @param config if the port is 0, the listener uses any free port, and a local address */
 export async function openFilesListener(config: Config): Promise<FilesListener> {
   const server = createServer({
     requestTimeout: longestRequestMs,

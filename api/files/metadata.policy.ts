@@ -1,12 +1,9 @@
-/**
- * Checks the header `Upload-Metadata`, which a tus client sends when it creates an upload. The server does not use the metadata, but it
- * refuses metadata that it cannot read (MED-32).
- */
+/** Checks the header `Upload-Metadata` of a tus client. The server does not use the metadata, but refuses what it cannot read (MED-32). */
 
 const key = /^[\x21-\x2b\x2d-\x7e]+$/;
 const base64 = /^[\d+/A-Za-z]*={0,2}$/;
 
-/** @returns a message that tells the sender what is wrong with the header; undefined if the header is correct */
+/** @returns the problem, for the sender; undefined if the header is correct */
 export function metadataFault(header: string): string | undefined {
   const keys = new Set<string>();
   for (const pair of header.split(',')) {

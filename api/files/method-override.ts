@@ -1,6 +1,6 @@
 /**
- * `X-HTTP-Method-Override`: a client or a proxy that cannot send PATCH, HEAD or DELETE sends POST instead (MED-32). Only requests of
- * resumable uploads may use it.
+ * `X-HTTP-Method-Override`: a client or proxy that cannot send PATCH, HEAD or DELETE sends POST instead (MED-32). Only for resumable
+ * uploads.
  */
 import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -12,7 +12,7 @@ const overriding: ReadonlySet<string> = new Set(['PATCH', 'HEAD', 'DELETE']);
 
 const requestedMethod = (context: Context) => context.get(header).toUpperCase();
 
-/** @returns a middleware that replaces the method of the request. All later code, even the request log, sees only the new method. */
+/** @returns a middleware that replaces the method for all later code, even for the request log */
 export function methodOverride(): Middleware {
   return async (context, next) => {
     const method = requestedMethod(context);
@@ -20,15 +20,15 @@ export function methodOverride(): Middleware {
     if (isOverridden) context.method = method;
     await next();
     if (!isOverridden || method !== 'HEAD' || context.respond === false) return;
-    // An answer to HEAD has no body. Node received a POST, so without these lines it would announce a body that Koa does not send.
+    // An answer to HEAD has no body. Node received a POST, so it would announce a body that Koa does not send.
     context.body = '';
     context.remove('Content-Type');
   };
 }
 
 /**
- * Refuses a request with an override header that the server did not apply. Otherwise the server would handle the request with a method that
- * the sender did not want. @throws DomainError method_not_allowed
+ * Refuses a header that was not applied. Otherwise the request would be handled with the wrong method. @throws DomainError
+ * method_not_allowed
  */
 export function requireOwnMethod(context: Context): void {
   const method = requestedMethod(context);

@@ -1,6 +1,6 @@
 /** Paths of the file listener. */
 
-/** @returns the single segment of a path below a folder, or undefined for any other path */
+/** @returns the segment below the folder; undefined for any other path */
 export function partUnder(folder: string, path: string): string | undefined {
   if (!path.startsWith(`${folder}/`)) return undefined;
   const part = path.slice(folder.length + 1);

@@ -1,7 +1,6 @@
 /**
- * Receives a file in one request, if the client did not announce the size of the file when it reserved the upload (MED-29). The request
- * states the size, and the service reserves this space in the club's storage. Then exactly this number of bytes streams to the bucket. If
- * the reservation ends during the upload, the upload is aborted.
+ * Receives a file in one request, if the reservation stated no size (MED-29). The request states the size, this space is reserved, and
+ * exactly this number of bytes streams to the bucket. If the reservation ends, the upload is aborted.
  */
 import { maxBytes } from '../../domain/media/media.policy.ts';
 import { UploadLocked } from '../../domain/media/uploads/locks.ts';
@@ -19,10 +18,7 @@ type OpenFile = UploadedFile & { objectKey: string };
 
 const number = /^(?:0|[1-9]\d{0,14})$/;
 
-/**
- * @returns the length of the body, which becomes the length of the file @throws DomainError unsupported_media_type, malformed_request,
- * invalid_request, body_too_large
- */
+/** @returns the length in bytes @throws DomainError unsupported_media_type, malformed_request, invalid_request, body_too_large */
 export function declaredLength(context: Context, { purpose, mime }: OpenFile): number {
   if (context.get('content-type') !== mime)
     throw new DomainError('unsupported_media_type', `Content-Type must be ${mime}, as it was reserved.`);
@@ -40,8 +36,7 @@ export function declaredLength(context: Context, { purpose, mime }: OpenFile): n
 }
 
 /**
- * Receives the file. Only one request writes at a time. A later request asks the earlier request to stop, because the connection of the
- * earlier request may be dead.
+ * Only one request writes at a time. A later request asks the earlier one to stop, because the earlier connection may be dead.
  * @throws DomainError not_found, file_exists, upload_locked, invalid_request, limit_reached, and the errors of the store
  */
 export async function receiveFile(
@@ -73,8 +68,8 @@ export async function receiveFile(
 }
 
 /**
- * Removes the partial file of a crashed process, because some stores keep an incomplete file when a connection ends.
- * @param length the declared size of the upload; 0 if no size was declared
+ * A partial file of a crashed process: some stores keep it when a connection ends.
+ * @param length 0 if no size was declared
  * @throws DomainError file_exists
  */
 async function removePartialFile(storage: SingleUploadDeps['storage'], key: string, length: number): Promise<void> {

@@ -1,7 +1,6 @@
 /**
- * Permits for requests that write to resumable uploads. Each request needs two buffers, so the number of requests in this process is
- * limited, and each club gets its share (DEC-121). A slow client could keep its permit for an hour. So when a new request finds no free
- * permit, the slowest request must return its permit (MED-26).
+ * Permits for requests that write to resumable uploads. Each needs two buffers, so their number is limited, and each club gets its share
+ * (DEC-121). A slow client could keep its permit for an hour. So if no permit is free, the slowest request must return its permit (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gauge } from 'prom-client';
@@ -11,14 +10,11 @@ import { singleUploadWrites, uploadWrites, uploadWritesEnded, uploadWritesRefuse
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
 type Bound = 'student' | 'club' | 'process';
-/** `Retry-After` for a refused client. Clients try again automatically, without an action of their user. */
+/** Clients try again by themselves. */
 const retryAfterSeconds = 5;
-/**
- * A request keeps its permit for at least this time, in milliseconds. In this time a client with one megabit per second sends about one
- * part of the file.
- */
+/** In milliseconds. A client with one megabit per second sends about one part of the file in this time. */
 const undisturbedMs = 60_000;
-/** The time that a request gets to store the received bytes (at most two parts) and to return its permit, in milliseconds. */
+/** In milliseconds. In this time a request must store the received bytes (at most two parts) and return its permit. */
 const givingWayMs = 10_000;
 
 export const resumableUploads: Settings = {
@@ -29,8 +25,8 @@ export const resumableUploads: Settings = {
   releaseMs: givingWayMs,
 };
 /**
- * The bounds of uploads in one request (MED-29), which need no buffers. Such a request never has to return its permit early, because its
- * client would have to send the whole file again.
+ * Uploads in one request (MED-29) need no buffers. They never return their permit early, because the client would have to send the whole
+ * file again.
  */
 export const singleUploads: Settings = {
   writes: singleUploadWrites,
@@ -41,28 +37,25 @@ export const singleUploads: Settings = {
 
 export interface Writer {
   clubId: Id;
-  /** The student who owns the file; null if the file belongs to the club. */
+  /** Null if the file belongs to the club. */
   ownerId: Id | null;
-  /** @returns the number of bytes that have been received */
   bytesRead(): number;
 }
 
 export interface UploadPermit {
-  /** This signal aborts when the request must store the received bytes and return its permit. */
+  /** Aborts when the request must store the received bytes and return its permit. */
   signal: AbortSignal;
-  /** Returns the permit. Repeated calls have no effect. */
+  /** A second call has no effect. */
   release(): void;
 }
 
 export interface UploadPermits {
-  /** @throws DomainError busy if no permit is free, and no request can return a permit early */
+  /** @throws DomainError busy if no permit is free, and no request can return one early */
   take(writer: Writer): Promise<UploadPermit>;
 }
 
 interface Settings {
-  /** The gauge of permits in use. */
   writes: Gauge;
-  /** The maximum number of permits at the same time. */
   bounds: Record<'process' | 'student', number>;
   protectedMs: number;
   releaseMs: number;
@@ -76,20 +69,15 @@ interface Holder extends Writer {
 }
 
 /**
- * @param clock returns the time in milliseconds
- * @param settings the bounds; the default is the bounds of resumable uploads
+ * @param clock in milliseconds
+ * @param settings by default the bounds of resumable uploads
  */
 export function createUploadPermits(clock: () => number, settings: Partial<Settings> = {}): UploadPermits {
   const { bounds, writes, ...times } = { ...resumableUploads, ...settings };
-  /**
-   * The requests that count as holders of a permit. When request A must return its permit to request B, A no longer counts and B already
-   * counts. So the number of holders never exceeds a bound during the change.
-   */
+  /** When request A must return its permit to request B, A no longer counts and B already counts. So no bound is exceeded meanwhile. */
   const holders = new Set<Holder>();
 
-  /**
-   * @returns undefined if a permit is free; otherwise the bound that is reached, and the holders that could give up their permits
-   */
+  /** @returns undefined if a permit is free; otherwise the reached bound, and the requests that could return their permits */
   function fullBound({ clubId, ownerId }: Writer): { reason: Bound; candidates: readonly Holder[] } | undefined {
     const ofClubs = Map.groupBy(holders, (one) => one.clubId);
     const ofClub = ofClubs.get(clubId) ?? [];
@@ -98,7 +86,7 @@ export function createUploadPermits(clock: () => number, settings: Partial<Setti
     const reason = exhaustedLimit(bounds.process, { all: holders.size, club: ofClub.length });
     if (reason === undefined) return undefined;
     if (reason === 'club') return { reason, candidates: ofClub };
-    // Club A can take a permit from club B only if B holds more permits than A.
+    // Club A can take a permit from club B only if B holds more permits.
     return { reason, candidates: [...ofClubs.values()].filter(({ length }) => length > ofClub.length).flat() };
   }
 
@@ -118,10 +106,7 @@ export function createUploadPermits(clock: () => number, settings: Partial<Setti
     });
   }
 
-  /**
-   * Asks the request `previous` to return its permit, and gives the permit to the request `next`. @returns true once the permit is free, or
-   * false if `previous` does not return it in time
-   */
+  /** @returns false if `previous` does not return its permit in time */
   async function replace(previous: Holder, next: Holder): Promise<boolean> {
     holders.delete(previous);
     holders.add(next);

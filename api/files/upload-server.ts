@@ -1,4 +1,4 @@
-/** The tus server for one upload and one request. The token has already identified the upload (MED-26). */
+/** The tus server for one upload and one request, which the token has identified (MED-26). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server, type CancellationContext, type Lock } from '@tus/server';
 import { NodeRequest, sendNodeResponse } from 'srvx/node';
@@ -10,29 +10,24 @@ import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { PartStore } from '../../platform/infra/store/part-store.ts';
 
-/**
- * The time for which a request may continue after it was asked to release the lock, in milliseconds. The received bytes are stored. The
- * value is not 0, because tus replaces 0 by its default of three seconds.
- */
+/** In milliseconds, after a request was asked to release the lock. Not 0, because tus replaces 0 by its default of three seconds. */
 const releaseMs = 1;
 
 export interface UploadServerDeps {
   db: Database;
   locks: UploadLocks;
-  /** The store of the private bucket. */
   store: ConstructorParameters<typeof PartStore>[0];
   filesUrl: string;
   corsOrigins: readonly string[];
-  /** Is called when the file is complete. */
+  /** Called when the file is complete. */
   onFinish: (file: UploadedFile) => Promise<void>;
-  /** Is called with each internal error. */
+  /** For internal errors. */
   onFailure: (error: unknown) => void;
 }
 
 /**
- * Answers the request, which {@link file://./uploads.ts} has checked.
- * @param mustStop a signal that aborts when the request must store the received bytes and answer; the client then continues with a new
- * request
+ * {@link file://./uploads.ts} has checked the request.
+ * @param mustStop aborts when the request must store the received bytes and answer; the client continues with a new request
  */
 export async function serveUpload(
   deps: UploadServerDeps,
@@ -46,7 +41,7 @@ export async function serveUpload(
   const lock: Lock = {
     async lock(signal, requestRelease) {
       uploadLock = await locks.acquire(file.id, () => void requestRelease(), signal);
-      // Another request may have started, completed or deleted the upload after this request read its row.
+      // Another request may have changed the upload since its row was read.
       const current = await findUploadedFile(db, file.id);
       if (!current?.isOpen) {
         await uploadLock.release();
@@ -92,17 +87,16 @@ export async function serveUpload(
 
 const envelopeOf = ({ code, message }: DomainError): string => JSON.stringify({ error: { code, message } });
 
-/** Headers that tus reads in every request, although this server does not use them. An invalid value would make tus refuse the request. */
+/** This server does not use these headers. An invalid value would make tus refuse the request. */
 const ignoredHeaders = ['upload-metadata', 'tus-version', 'x-forwarded-proto'] as const;
 
-/** The tus server. If tus answers with an error without our JSON error body, this class adds that body. */
+/** Adds our JSON error body to errors of tus. */
 class UploadServer extends Server {
-  /** Whether the server's single request is a HEAD request, whose answer has no body. */
+  /** A HEAD request, so the answer has no body. */
   #isHead = false;
 
   /**
-   * Handles the request as tus does, but returns when the connection closes. Without this change, srvx (the server library of tus) would
-   * wait for the end of an answer that no client can read any more.
+   * Returns when the connection closes. srvx, the server library of tus, would wait until the answer ends, which no client reads any more.
    */
   override async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const closed = new Promise((resolve) => res.once('close', resolve));
@@ -126,17 +120,14 @@ class UploadServer extends Server {
   }
 }
 
-/** Our answers to requests that tus refuses because of an unreadable header. */
+/** The answer to a request that tus refuses because of an unreadable header. */
 function headerRefusal(status: number): DomainError {
   if (status === 412) return new DomainError('tus_version', 'Tus-Resumable must be 1.0.0.');
   if (status === 400) return new DomainError('malformed_request', 'A header of the upload cannot be read.');
   return new DomainError('internal_error', 'Something went wrong on our side. Continue with HEAD.');
 }
 
-/**
- * Maps each status with which tus refuses a request to the code and the message of our answer. Every other status becomes an internal
- * error.
- */
+/** The key is the status of tus. Every other status becomes an internal error. */
 const codes: Readonly<Record<number, [ErrorCode, string]>> = {
   400: ['upload_ended', 'The upload is complete, or another request has replaced this one.'],
   404: ['not_found', 'There is no such upload, or it was not created.'],

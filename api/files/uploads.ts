@@ -1,7 +1,4 @@
-/**
- * Handles the requests to upload addresses: finds the upload and checks the request. It also answers the requests that send no bytes of a
- * file (MED-26, MED-29).
- */
+/** Requests to upload addresses: finds the upload, checks the request, and answers requests without bytes (MED-26, MED-29). */
 import { isResumable, maxBytes } from '../../domain/media/media.policy.ts';
 import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
 import { declareLength, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
@@ -24,18 +21,17 @@ import { RefusalToPerson } from '../../domain/language/refusal.ts';
 export interface UploadsDeps extends UploadServerDeps, SingleUploadDeps, Pick<ApiDeps, 'limiter'> {
   vault: Vault;
   resumablePermits: UploadPermits;
-  /** Permits for uploads in one request. */
+  /** These permits are for uploads in one request. */
   singlePermits: UploadPermits;
   trustedProxies: readonly string[];
 }
 
-/** The supported version of tus. */
 const version = '1.0.0';
 const methods = ['HEAD', 'PATCH', 'DELETE', 'PUT'] as const;
 const piece = 'application/offset+octet-stream';
 const number = /^(?:0|[1-9]\d{0,14})$/;
 
-/** @returns the middleware of the upload routes; it passes any other path to the next middleware */
+/** @returns a middleware that passes any other path on */
 export function uploads(deps: UploadsDeps): Middleware {
   return async (context, next) => {
     const idInPath = partUnder(uploadsPath, context.path);
@@ -58,17 +54,14 @@ export function uploads(deps: UploadsDeps): Middleware {
   };
 }
 
-/** Answers an OPTIONS request, with which a client asks for the supported features of tus. */
+/** Answers a client that asks for the supported features of tus. */
 function answerOptions(context: Context): void {
   context.set({ 'Tus-Resumable': version, 'Tus-Version': version, 'Tus-Extension': 'creation,termination' });
   context.set('Tus-Max-Size', String(maxBytes('library', 'video/mp4')));
   context.status = 204;
 }
 
-/**
- * Refuses other methods. No path allows GET, because the tus server would answer a GET with the content of the file. @throws DomainError
- * method_not_allowed
- */
+/** No path allows GET, because the tus server would answer with the content of the file. @throws DomainError method_not_allowed */
 function requireMethod(context: Context, allowed: readonly string[]): void {
   if (allowed.includes(context.method)) return;
   context.set('Allow', ['OPTIONS', ...allowed].join(', '));
@@ -99,7 +92,6 @@ async function answer(deps: UploadsDeps, context: Context, idInPath: string | un
   await forClub(file.clubId, () => serveFile(deps, context, { ...file, objectKey }));
 }
 
-/** Receives a file in one request. */
 async function receiveInOneRequest(
   deps: UploadsDeps,
   context: Context,
@@ -161,7 +153,7 @@ async function serve(
 }
 
 /**
- * Answers a request to an upload whose file is complete. So a client that missed the last answer learns that all bytes have arrived.
+ * Tells a client that the file is complete. The client may have missed the last answer.
  * @throws DomainError upload_ended
  */
 function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }: UploadedFile): void {
@@ -175,9 +167,7 @@ function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }
     throw new RefusalToPerson('upload_ended', 'refusal.upload_ended', { technical: 'The file has already arrived.' });
 }
 
-/**
- * Reads the size of the file from a request that creates an upload. The size must be in this request, and the request must have no body.
- */
+/** The request that creates the upload must state the size, and must have no body. */
 function lengthOf(context: Context): number {
   if (context.get('upload-defer-length') !== '' || context.get('upload-concat') !== '')
     throw new DomainError(

@@ -1,4 +1,4 @@
-/** Answers with a page to callers that prefer HTML to JSON, as browsers do. The operation itself returns only JSON. */
+/** Answers with a page to callers that prefer HTML to JSON, as browsers do. */
 import { languageOf } from '../../domain/language/languages.ts';
 import { wordingIn } from '../../domain/language/wording.ts';
 import type { AnyHtmlPage } from '../page.ts';

@@ -5,14 +5,13 @@ import { recordEntry } from '../../domain/audit/entries.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import type { Caller } from '../operation.ts';
 
-/** Reads that the log records, each with the reason. */
+/** The log records these reads, for these reasons. */
 const auditedReads: ReadonlyMap<OperationId, string> = new Map([
   ['listAgentConversations', 'The list names what students have asked an agent.'],
   ['getAgentConversation', 'A conversation contains the words of a student.'],
   ['exportAuditLog', 'An export takes the log out of the service.'],
 ] as const);
 
-/** A request that the log records. */
 export interface AuditedRequest {
   caller: Caller | undefined;
   params: Readonly<Record<string, string>>;
@@ -22,16 +21,13 @@ export interface AuditedRequest {
   now: Date;
 }
 
-/** Adds the entry of a request. @param answer the body of the answer, if it is already known */
+/** @param answer the body of the answer, if it is already known */
 export type Audit = (db: Queries, answer?: unknown) => Promise<void>;
 
-/** @returns whether each successful request of the operation gets an entry, although it changes nothing */
+/** @returns whether a successful request gets an entry, although it changes nothing */
 export const isAuditedRead = ({ operationId }: ContractOperation): boolean => auditedReads.has(operationId);
 
-/**
- * @returns a function that adds the entry. Undefined if the log does not record the request: requests of students, requests outside a
- * club, and most reads
- */
+/** @returns undefined if the log does not record the request: requests of students, requests outside a club, and most reads */
 export function auditOf(operation: ContractOperation, request: AuditedRequest): Audit | undefined {
   const { caller, params, body, requestId, network, now } = request;
   const { clubId } = params;

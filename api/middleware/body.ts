@@ -1,18 +1,16 @@
-/**
- * Reads a JSON body. The body has a maximum size, and must be strict UTF-8 and valid JSON. Each mistake gets an error of its own (ERR-3).
- */
+/** Reads a JSON body with a maximum size, strict UTF-8 and valid JSON. Each mistake has its own error (ERR-3). */
 import { koaBody } from 'koa-body';
 import type { ContractOperation } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { readJson } from '../../platform/core/json.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
-/** The time within which a JSON body must arrive, in milliseconds. After this time the connection is closed. */
+/** In milliseconds. After this time the connection is closed. */
 const arrivalMs = 30_000;
 
 /**
- * @returns a middleware that parses the body into `context.request.body`, which is undefined without a body. Some handlers read the body
- * later themselves. For these handlers, the middleware only stores a function that reads the bytes in `context.state.readBody`.
+ * @returns a middleware that sets `context.request.body`, undefined without a body. For a handler that reads the body itself, it only sets
+ * `context.state.readBody`
  */
 export function readJsonBody({ settings }: ApiDeps, { maxJsonBytes, readsBodyLate }: ContractOperation): Middleware {
   const readBytes = bytesReader(Math.min(settings.bodyLimitBytes, maxJsonBytes ?? Infinity));
@@ -28,9 +26,9 @@ export function readJsonBody({ settings }: ApiDeps, { maxJsonBytes, readsBodyLat
   };
 }
 
-/** @returns a function that reads a body of at most `limitBytes`, and returns undefined for an absent or empty body */
+/** @returns undefined for an absent or empty body */
 function bytesReader(limitBytes: number): (context: Context) => Promise<Buffer | undefined> {
-  // Reads the body as latin-1 text, one character for each byte. A parser that decodes UTF-8 would silently replace invalid bytes.
+  // Latin-1 has one character for each byte. A UTF-8 parser would silently replace invalid bytes.
   const read = koaBody({
     json: false,
     urlencoded: false,

@@ -2,7 +2,7 @@
 import { studentCaller } from '../../domain/idempotency/repetitions.ts';
 import type { Caller } from '../operation.ts';
 
-/** @returns the kind and the id of the caller, such as `administrator:…` */
+/** @returns a text such as `administrator:…` */
 export function nameOfCaller(caller: Caller): string {
   if (caller.kind === 'student') return studentCaller(caller.student.id);
   return caller.kind === 'key' ? `key:${caller.keyId}` : `administrator:${caller.administratorId}`;

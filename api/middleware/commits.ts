@@ -1,13 +1,7 @@
-/**
- * Decides how often an operation commits. Most operations commit once, at their end. Some operations commit each of their transactions (ADR
- * 69).
- */
+/** Decides how often an operation commits: once at the end, or after each of its transactions (ADR 69). */
 import type { ContractOperation, OperationId } from '../../contract/contract.ts';
 
-/**
- * Operations that need several transactions, or that do other work between or after their transactions, each with the reason. Each
- * transaction commits separately, so the changes of a transaction stay if a later step fails.
- */
+/** These operations work between or after their transactions, for these reasons. If a later step fails, the earlier changes stay. */
 const ownCommits: ReadonlyMap<OperationId, string> = new Map([
   ['buyAddOn', 'The row exists before the payment processor charges for it.'],
   ['checkMailDomain', 'It asks name servers between its transactions.'],
@@ -19,7 +13,7 @@ const ownCommits: ReadonlyMap<OperationId, string> = new Map([
   ['removeMedia', 'It erases the file from the store after the commit.'],
 ] as const);
 
-/** @returns whether the operation makes all its changes in one transaction, which commits at the end */
+/** @returns whether all changes are one transaction, which commits at the end */
 export function commitsOnce({ operationId, method, auth }: ContractOperation): boolean {
   return method !== 'get' && auth.length > 0 && !ownCommits.has(operationId);
 }

@@ -8,23 +8,19 @@ import type { StreamSettings } from './event-stream.ts';
 
 export interface RequestState {
   requestId: string;
-  /** The time when the request was received. */
   now: Date;
-  /** The pattern of the route, for logs and metrics, because paths can contain tokens. */
+  /** Logs and metrics use the route, because paths can contain tokens. */
   route?: string;
   caller?: Caller;
-  /** Reads the body if the operation's handler reads the body itself. @returns the bytes of the body; undefined without a body */
+  /** Some handlers read the body themselves, with this function. @returns undefined without a body */
   readBody?: () => Promise<Buffer | undefined>;
-  /** The bytes of a JSON body, as they were received. */
+  /** The received bytes. */
   bodyBytes?: Buffer;
-  /** The body as a stream, if the operation accepts a file instead of JSON. */
+  /** Set if the operation accepts a file instead of JSON. */
   bodyStream?: AsyncIterable<Buffer>;
-  /**
-   * A handler calls this function before a student's call changes data. The function then charges the call to the club's limit. Undefined
-   * if the request has no rate limit.
-   */
+  /** The handler calls this before a student's call changes data: it charges the club's limit. Undefined without a rate limit. */
   chargeChange?: () => Promise<void>;
-  /** The error that refuses the caller. The session check creates the error, and it is thrown after the rate limit is charged. */
+  /** The session check sets this error. It is thrown after the rate limit is charged. */
   refusal?: Error;
 }
 
@@ -32,7 +28,7 @@ export type Context = ParameterizedContext<RequestState>;
 export type Next = () => Promise<unknown>;
 export type Middleware = (context: Context, next: Next) => Promise<unknown>;
 
-/** The dependencies of the API itself; `deps` are the dependencies of its handlers. */
+/** `deps` are the dependencies of the handlers. */
 export interface ApiDeps {
   deps: Deps;
   limiter: Limiter;
@@ -40,22 +36,18 @@ export interface ApiDeps {
   clock: () => Date;
   settings: {
     bodyLimitBytes: number;
-    /**
-     * The duration of a tick in milliseconds. Answers whose timing must not reveal anything are sent only at ticks. 0 means that they are
-     * sent immediately.
-     */
+    /** In milliseconds. Answers whose time must not reveal anything wait for the next tick. 0: no wait. */
     answerTickMs: number;
     corsOrigins: readonly string[];
     trustedProxies: readonly string[];
   };
   streams: StreamSettings;
-  /** Is called if a handler has begun a second transaction, although its operation should commit only once. */
+  /** Called when an operation that should commit once begins a second transaction. */
   onSecondTransaction: (operationId: string) => void;
-  /** Whether the process runs: false after it was asked to stop. */
+  /** False after the process was asked to stop. */
   accepting: () => boolean;
 }
 
-/** An operation of the contract with its compiled checks. */
 export interface BoundOperation {
   operation: ContractOperation;
   validators: Validators;

@@ -1,4 +1,4 @@
-/** The only code that turns an error into an answer: the envelope with code and message, and no internal details. */
+/** The only code that turns an error into an answer, without internal details. */
 import { RefusalToPerson, type PlainRefusalKey } from '../../domain/language/refusal.ts';
 import { defaultLanguage, languageOf } from '../../domain/language/languages.ts';
 import { wordingIn } from '../../domain/language/wording.ts';
@@ -22,7 +22,7 @@ export function errorEnvelope(api: Pick<ApiDeps, 'log' | 'deps'>): Middleware {
   return enveloped;
 }
 
-/** Logs an unexpected error. @returns the error in the form that callers may see */
+/** Logs an unexpected error. @returns the error that the caller may see */
 export function refusalFor(log: Logger, context: Context, error: unknown): DomainError {
   return error instanceof DomainError ? error : unexpected(log, context, error);
 }
@@ -35,17 +35,14 @@ function answerWith(context: Context, { status, code, headers }: DomainError, me
   if (headers.location !== undefined) context.set('Location', headers.location);
 }
 
-/**
- * Translated texts for errors that a code layer without translations throws. An English reader gets the error's own message, which is more
- * precise.
- */
+/** The words for errors that have no translation of their own. An English reader gets the error's own message, which is more precise. */
 const wordsOfCode: Readonly<Partial<Record<ErrorCode, PlainRefusalKey>>> = {
   unauthenticated: 'refusal.unauthenticated',
   not_found: 'refusal.not_found',
   busy: 'refusal.busy',
 };
 
-/** A student reads a refusal in their own language. All other callers read English (DEC-188). */
+/** A student reads a refusal in their own language, every other caller in English (DEC-188). */
 async function messageOf(api: Pick<ApiDeps, 'deps'>, context: Context, error: DomainError): Promise<string> {
   const key = wordsOfCode[error.code];
   if (!(error instanceof RefusalToPerson) && key === undefined) return error.message;
@@ -56,10 +53,10 @@ async function messageOf(api: Pick<ApiDeps, 'deps'>, context: Context, error: Do
   return key === undefined || language === defaultLanguage ? error.message : wordingIn(language).say(key);
 }
 
-/** A refused caller may try again after this time. It is longer than any request waits for a lock (ENG-17). */
+/** Requests wait less time for a lock (ENG-17). */
 const retryAfterSeconds = 5;
 
-/** Logs an error by kind and source location. The caller gets the id of the request, by which an operator finds the log line. */
+/** Logs kind and source location. The caller gets the id of the request, by which an operator finds the line. */
 function unexpected(log: Logger, { state: { requestId, route } }: Context, error: unknown): DomainError {
   if (isConflict(error)) {
     log.warn({ request_id: requestId, route, error: describeError(error) }, 'request waited for others in vain');

@@ -9,21 +9,19 @@ import { eventStreams } from '../metrics.ts';
 import type { OpenStreams, StreamPermit } from '../open-streams.ts';
 import type { Context } from './context.ts';
 
-/** The dependencies of streams. */
 export interface StreamSettings {
-  /** After silence of this length the stream sends a comment, so that proxies do not close the connection. */
+  /** After this silence the stream sends a comment, so that proxies do not close the connection. */
   heartbeatMs: number;
-  /** This signal aborts when the process stops. Then all streams end, and the clients connect again to get the remaining events. */
+  /** Aborts when the process stops. The streams end, and the clients connect again. */
   stopping: AbortSignal;
   /** A reader that reads nothing for this time is disconnected, because others may need its permit. In milliseconds. */
   drainWithinMs: number;
-  /** The open streams; each needs a permit. */
   open: OpenStreams;
-  /** Is called when a stream breaks because of an internal error. */
+  /** For internal errors. */
   onFailure: (error: unknown) => void;
 }
 
-/** The interval of TCP keep-alive, which detects vanished clients on connections without traffic. */
+/** Detects vanished clients on connections without traffic. */
 const keepAliveMs = 60_000;
 
 const headers = {
@@ -33,9 +31,8 @@ const headers = {
 };
 
 /**
- * Sends the headers immediately, and then the events. The events are sent outside the chain of middleware, which treats the request as
- * answered.
- * @param permit the permit of the stream, which is returned when the stream has ended
+ * Sends the headers immediately, and then the events, outside the chain of middleware.
+ * @param permit returned when the stream has ended
  */
 export function answerWithEvents(
   context: Context,
@@ -64,14 +61,13 @@ async function sendEvents(
   permit.sessionEnded.addEventListener('abort', close);
   response.once('close', close);
   if (stopping.aborted || permit.sessionEnded.aborted || response.destroyed) close();
-  // While data still waits to be sent, no comment is needed.
+  // While data waits to be sent, no comment is needed.
   const heartbeat = setInterval(() => !response.writableNeedDrain && response.write(comment), heartbeatMs);
   eventStreams.inc();
   try {
     for await (const event of stream.open(closing.signal)) {
       heartbeat.refresh();
-      // The next event is read only after the current event is written. So for a slow reader only one event is buffered, and no queue
-      // grows.
+      // The next event is read after this event is written, so a slow reader costs one event of memory.
       if (!response.write(blockOf(event))) await untilDrained(response, drainWithinMs, closing);
     }
     response.end();
@@ -98,7 +94,7 @@ async function untilDrained(response: ServerResponse, drainWithinMs: number, clo
 
 const comment = ': still here\n\n';
 
-/** The JSON has no line breaks, so the data of an event is one line. */
+/** The JSON has no line breaks, so the data is one line. */
 function blockOf(block: StreamEvent | StreamPosition): string {
   const id = block.id === undefined ? '' : `id: ${block.id}\n`;
   return 'event' in block ? `${id}event: ${block.event}\ndata: ${JSON.stringify(block.data)}\n\n` : `${id}\n`;

@@ -1,11 +1,11 @@
-/** Opens a body that is a file. The handler reads the file as it arrives, and never more than the contract's limit. */
+/** Opens a body that is a file. The handler reads it as it arrives, up to the contract's limit. */
 import type { ContractOperation, FileBody } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Context, Middleware } from './context.ts';
 
 /**
- * @returns a middleware that checks the headers and puts the body into the state. If the operation reads its body late, the headers are
- * checked when the handler reads the body.
+ * @returns a middleware that checks the headers and puts the body into the state. For a handler that reads late, the headers are checked
+ * then
  */
 export function openFileBody({ type, maxBytes }: FileBody, { readsBodyLate }: ContractOperation): Middleware {
   return async (context, next) => {
@@ -46,7 +46,7 @@ async function* bounded(context: Context, maxBytes: number, requireFit: () => vo
     if (error instanceof DomainError) throw error;
     throw new DomainError('malformed_request', 'The body did not arrive completely.');
   } finally {
-    // If the body is refused before its end, the rest must still be read. The next request of this connection waits behind it.
+    // If the body is refused early, the rest must still be read: the next request of this connection waits behind it.
     context.req.resume();
   }
 }

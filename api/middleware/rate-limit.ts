@@ -1,4 +1,4 @@
-/** Charges the request to its rate limit (LIM-1 to LIM-11), after the session check and before the body is read (DEC-6). */
+/** Charges the request to its rate limit (LIM-1 to LIM-11). The session was checked before, and the body is read afterwards (DEC-6). */
 import { readUnsubscribeToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import { admit, admitChange, admitPreview, type BudgetState, type Call } from '../rate-limits/admission.ts';
 import { idOf } from '../operation.ts';
@@ -6,8 +6,8 @@ import { ipOf } from './client-ip.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
 /**
- * The path of an unsubscribe link, whose token names a student. Each student has a separate counter. So a mailbox provider can unsubscribe
- * many students without reaching the limit of one caller.
+ * The token of an unsubscribe link names a student, and each student has a separate counter. So a mailbox provider can unsubscribe many
+ * students.
  */
 const withWayOut = /\/classroom\/mail\/(?:un|re)subscribe\/([\w-]+)$/;
 
@@ -33,14 +33,14 @@ export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps)
   };
 }
 
-/** Shows a program how many writes it has left, in the form of the IETF draft on rate limit headers (KEY-5). */
+/** Shows programs the remaining writes, in the form of the IETF draft on rate limit headers (KEY-5). */
 function showBudget(context: Context, state: BudgetState): void {
   const { counter, limit, windowSeconds, remaining, resetSeconds } = state;
   context.set('RateLimit-Policy', `"${counter}";q=${limit};w=${windowSeconds}`);
   context.set('RateLimit', `"${counter}";r=${remaining};t=${resetSeconds}`);
 }
 
-/** Charges a request for the page of a preview. The request is a read, but it needs no session, and the page is expensive to render. */
+/** The page of a preview is a read, but it needs no session and is expensive to render. */
 export function chargePreview({ limiter, settings }: ApiDeps): Middleware {
   return async (context, next) => {
     await admitPreview(limiter, ipOf(context, settings.trustedProxies), context.state.now.getTime());

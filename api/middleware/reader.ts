@@ -5,12 +5,12 @@ import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { clubNamedBy } from './session.ts';
 import type { ApiDeps, Context } from './context.ts';
 
-/** Matches the paths of students' operations. All other operations are for administrators and programs. */
+/** These paths are for students. All other operations are for administrators and programs. */
 const ofStudents = /^\/v1\/(?:auth\/(?!admin\/)|clubs\/[^/]+\/classroom\/)/;
 
 /**
- * For these errors only the browser decides the language, and the service does not read the club's language. Either Postgres must not be
- * used, or the answer must not reveal whether the club exists.
+ * Only the browser decides the language of these errors: either Postgres must not be used, or the answer must not reveal whether the club
+ * exists.
  */
 const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
@@ -23,9 +23,9 @@ const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * Finds the languages for `languageOf`, the best first. A student with a session reads their own language, or else the club's language. A
- * student without a session reads the browser's language, or else the club's language. @returns undefined for administrators and programs,
- * which read English
+ * Finds the languages for `languageOf`, the best first. A student with a session reads their own language, otherwise the browser's; then
+ * the club's. @returns
+ * undefined for administrators and programs, because they read English
  */
 export async function languagesOfReader(
   { deps }: Pick<ApiDeps, 'deps'>,
@@ -38,7 +38,7 @@ export async function languagesOfReader(
   return languagesOfBrowser({ deps }, context, code);
 }
 
-/** @returns the languages of the browser, or else the language of the club, for public pages */
+/** @returns the browser's languages, or else the club's, for public pages */
 export async function languagesOfBrowser(
   { deps }: Pick<ApiDeps, 'deps'>,
   context: Context,

@@ -1,4 +1,4 @@
-/** The header `Idempotency-Key`: finds the answer to a repeated request, and keeps the answer to a first one (ADR 71). */
+/** The header `Idempotency-Key`: stores the answer of a request, and returns it to a repeated request (ADR 71). */
 import { createHash } from 'node:crypto';
 import { keptFormOf, keyHeader, replayHeader, type ContractOperation } from '../../contract/contract.ts';
 import {
@@ -19,12 +19,12 @@ import type { ApiDeps, Context } from './context.ts';
 
 const keyBounds = { leastCharacters: 1, mostCharacters: 255 } as const;
 const printable = /^[ -~]*$/;
-/** A quoted string of structured fields (RFC 9651, 3.3.3). */
+/** RFC 9651, 3.3.3. */
 const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 
 /**
- * @param values the values of the header, one for each line
- * @returns the key without its quotes; undefined without the header
+ * @param values the header's values, one for each line
+ * @returns the key without quotes; undefined without the header
  * @throws DomainError malformed_request
  */
 export function readKey(values: readonly string[] | undefined): string | undefined {
@@ -41,23 +41,22 @@ export function readKey(values: readonly string[] | undefined): string | undefin
   return key;
 }
 
-/** A request with a key. */
 export interface Repetition {
-  /** @returns the answer of an earlier request with the key @throws DomainError idempotency_key_reused, result_removed */
+  /** @throws DomainError idempotency_key_reused, result_removed */
   find(): Promise<KeptAnswer | undefined>;
   /**
-   * @param error the error of the handler
+   * @param error of the handler
    * @returns the answer of an earlier request, if this error can be its consequence
    * @throws DomainError like `find`, or request_in_progress
    */
   findAfter(error: unknown): Promise<KeptAnswer | undefined>;
-  /** Claims the key. It must be the first statement of the request's transaction. */
+  /** Must be the first statement of the request's transaction. */
   claim(tx: Transaction): Promise<void>;
-  /** @returns a function that adds the answer to the claimed row */
+  /** @returns a function that adds the answer to the row */
   keep(answer: KeptAnswer): (tx: Transaction) => Promise<void>;
 }
 
-/** A request with a key. Everything but the time is equal in a repetition. */
+/** Everything but the time is equal in a repetition. */
 export interface RequestWithKey {
   key: string;
   caller: Caller;
@@ -67,10 +66,7 @@ export interface RequestWithKey {
   now: Date;
 }
 
-/**
- * @param findAnswer the finder of kept answers of the process
- * @returns a function that describes a request of the operation with a key; undefined if the answers of the operation are not kept
- */
+/** @returns a function for each request with a key; undefined if answers of the operation are not stored */
 export function repetitionsOf(
   { deps }: Pick<ApiDeps, 'deps'>,
   findAnswer: AnswerFinder,
@@ -136,10 +132,7 @@ export function fingerprintOf(
     .digest();
 }
 
-/**
- * @returns an id that is always equal for the caller and the key, for operations that recognize a repetition by it. It is a UUID of version
- *   8
- */
+/** @returns an id that is always equal for this caller and key (a UUID of version 8) */
 export function idOfKey(caller: Caller, key: string): Id {
   const bytes = sha256(`${nameOfCaller(caller)}\n${key}`).subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
@@ -148,7 +141,6 @@ export function idOfKey(caller: Caller, key: string): Id {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** Answers with the kept answer. */
 export function answerAgain(context: Context, { status, headers, body }: KeptAnswer): void {
   context.set(replayHeader, 'true');
   for (const [name, value] of Object.entries(headers)) context.set(name, value);

@@ -1,13 +1,10 @@
-/** Gives every request an id, a time and a log line. The line contains the route's pattern, and never the path or a query. */
+/** Gives every request an id, a time and a log line. The line has the route's pattern, and never the path or query. */
 import { randomUUID } from 'node:crypto';
 import { traceId } from '../../platform/infra/tracing.ts';
 import { requestDuration } from '../metrics.ts';
 import type { ApiDeps, Middleware } from './context.ts';
 
-/**
- * Matches a request id of a caller that we use, so that the caller can connect its logs with ours. Any other id is replaced, because it
- * could break a log line.
- */
+/** A caller's own id connects its logs with ours. Any other id could break a log line, and is replaced. */
 const usableId = /^[A-Za-z0-9._-]{8,64}$/;
 
 export function requestLog({ log, clock }: ApiDeps): Middleware {

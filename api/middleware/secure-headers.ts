@@ -2,7 +2,7 @@
 import { embeddable, secureHeadersOf } from '../secure-headers.policy.ts';
 import type { Middleware } from './context.ts';
 
-/** @param publicUrl the public address of the listener */
+/** @param publicUrl of the listener */
 export function secureHeaders(publicUrl: string): Middleware {
   const headers = secureHeadersOf(publicUrl);
   return async (context, next) => {
@@ -11,7 +11,7 @@ export function secureHeaders(publicUrl: string): Middleware {
   };
 }
 
-/** Allows other sites to include the answer of an operation in their pages. */
+/** Other sites may include the answer in their pages. */
 export const embeddedByOthers: Middleware = async (context, next) => {
   context.set(embeddable);
   return next();

@@ -1,8 +1,9 @@
 /**
- * Finds the caller: looks up the bearer token in the stores that the operation's `security` names (AUTH-4, DEC-9). An API key is looked up
- * if the operation has a scope (KEY-4).
+ * Finds the caller by the bearer token, in the stores that the operation's `security` names (AUTH-4, DEC-9). API keys are accepted if the
+ * operation has a scope (KEY-4).
  */
 import type { ContractOperation } from '../../contract/contract.ts';
+import { anyScope } from '../../contract/rules/scopes.ts';
 import { clubExists } from '../../domain/clubs/organizations.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { forClub } from '../../platform/infra/postgres/shared-pool.ts';
@@ -16,13 +17,10 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const unauthenticated = () =>
   new DomainError('unauthenticated', 'A session or an API key is required: it is missing, has expired or was ended.');
 
-/** A request for a foreign club gets the same answer as a request for a missing club. So a caller cannot find out which clubs exist. */
+/** A foreign club and a missing club get one answer, so a caller cannot find out which clubs exist. */
 const forbidden = () => new DomainError('forbidden', 'This session or API key does not act in this organization.');
 
-/**
- * Finds the caller, and checks session and club. It only records a refusal. The rate limit first charges the refused call to a separate
- * counter. Then {@link requireCaller} throws the refusal.
- */
+/** Only records a refusal, so that the rate limit can charge the call to a separate counter. Then {@link requireCaller} throws it. */
 export function findCaller(api: ApiDeps, operation: ContractOperation): Middleware {
   return async (context, next) => {
     const clubId = clubOf(operation, context);
@@ -36,28 +34,26 @@ export function findCaller(api: ApiDeps, operation: ContractOperation): Middlewa
   };
 }
 
-/** The Postgres connections that the request uses count toward the share of the club in its path (ENG-17). */
+/** The request's Postgres connections count toward the share of the club in its path (ENG-17). */
 export const countAsClub: Middleware = async (context, next) => forClub(clubIdOf(context), next);
 
 /**
- * Without a club in the path, the connections of the request count toward the share of the club in the body. Requests with only a token
- * share one group, because their club is not yet known. Such a request can also hold its connection long, because a confirmation may wait
- * for the lock on a club's count of students.
+ * Without a club in the path, the club in the body counts. Requests with only a token share one group. Such a request may hold its
+ * connection long: a confirmation can wait for the lock on a club's count of students.
  */
 export const countAsClubOfBody: Middleware = async (context, next) => {
   const { body } = context.request as unknown as { body?: { club_id?: unknown } };
   return forClub(clubIdFrom(body?.club_id), next);
 };
 
-/** Throws the refusal that {@link findCaller} recorded. */
+/** Throws what {@link findCaller} recorded. */
 export const requireCaller: Middleware = async (context, next) => {
   if (context.state.refusal) throw context.state.refusal;
   return next();
 };
 
 /**
- * Checks that the club exists, for operations that need no session. The rate limit charges the client's address before this check. So the
- * rate limit needs no query for the club, and works while Postgres is down.
+ * Checks operations without a session. The rate limit is charged before this check, so it needs no query and works while Postgres is down.
  * @throws DomainError forbidden
  */
 export function requireClub({ deps }: ApiDeps): Middleware {
@@ -82,13 +78,14 @@ export function requireRole({ roles }: ContractOperation): Middleware {
 export function requireScope({ scope }: ContractOperation): Middleware {
   return async (context, next) => {
     const { caller } = context.state;
+    if (scope === anyScope) return next();
     if (caller?.kind === 'key' && !(scope !== undefined && (caller.scopes as readonly string[]).includes(scope)))
       throw new DomainError('scope_not_granted', `The API key needs the scope ${scope}.`);
     return next();
   };
 }
 
-/** Replaces a text that cannot be a club's id. No club has this id, so the lookup runs as usual and finds no caller. */
+/** No club has this id, so the lookup runs as usual and finds no caller. */
 const noSuchClub = '00000000-0000-0000-0000-000000000000';
 
 function clubOf(operation: ContractOperation, context: Context): string | undefined {
@@ -99,7 +96,7 @@ function clubIdOf(context: Context): string {
   return clubIdFrom((context as Context & { params: Record<string, string> }).params['clubId']);
 }
 
-/** @returns the id of the club in the path or the body, or {@link noSuchClub} if neither contains an id */
+/** @returns the club's id, from the path or the body, or {@link noSuchClub} */
 export function clubNamedBy(context: Context): string {
   const { params } = context as Context & { params?: Record<string, string> };
   const { body } = context.request as unknown as { body?: { club_id?: unknown } | null };

@@ -7,7 +7,7 @@ export function data<T>(record: T): { data: T } {
   return { data: record };
 }
 
-/** One page of a list, with its total and the cursor of the following page (REC-2, REC-3, REC-10, CUR-1). */
+/** A page has the total, and the cursor of the following page (REC-2, REC-3, REC-10, CUR-1). */
 export function page<T>({ rows, total, next }: Page<T>): ListAnswer<T> {
   const fitting = fitRows(rows);
   return {
@@ -25,7 +25,7 @@ interface ListAnswer<T> {
   next_cursor?: string;
 }
 
-/** One page of the messages of a conversation, with the same size limit as other pages. */
+/** These pages have the size limit of all other pages. */
 export function messagesPage<Conversation extends { messages: unknown[] }>({
   conversation,
   total,
@@ -37,7 +37,7 @@ export function messagesPage<Conversation extends { messages: unknown[] }>({
   return { data: { ...conversation, messages: [...rows] }, total, ...(shortened && { shortened }) };
 }
 
-/** The same answer for a call with an effect and a call without an effect. So callers cannot find out which accounts exist (DEC-13). */
+/** This answer does not show whether the call had an effect. So callers cannot find out which accounts exist (DEC-13). */
 export function accepted(_done: void): { data: { accepted: true } } {
   return { data: { accepted: true } };
 }

@@ -8,7 +8,7 @@ import { escapeHtml } from '../../platform/core/text/text.policy.ts';
 
 type PublicBranding = RecordOf<'PublicBranding'>;
 
-/** @param style the style of the page, which names the colour as `var(--accent)` @returns the style of the page in the club's colour */
+/** @param style names the colour as `var(--accent)` */
 export function styleOf(style: string, branding: PublicBranding | undefined): string {
   return `:root{--accent:${branding?.accent_color ?? standardAccent}}\n${style}`;
 }
@@ -21,7 +21,7 @@ export function policyOf(style: string, branding: PublicBranding | undefined, fo
   return [
     "default-src 'none'",
     `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-    // The logo is the only image. Its permanent address redirects to the store's host, so the policy must allow any host.
+    // The logo is the only image. Its permanent address redirects to the store, so any host must be allowed.
     ...(branding?.logo_url === undefined ? [] : ['img-src http: https:']),
     "base-uri 'none'",
     `form-action ${form}`,
@@ -29,14 +29,14 @@ export function policyOf(style: string, branding: PublicBranding | undefined, fo
   ].join('; ');
 }
 
-/** @returns the logo above a page's title; empty without a logo */
+/** @returns HTML; empty without a logo */
 export function headOf(branding: PublicBranding, clubName: string): string {
   return branding.logo_url === undefined
     ? ''
     : `<p class="logo"><img src="${escapeHtml(branding.logo_url)}" alt="${escapeHtml(clubName)}"></p>`;
 }
 
-/** @returns the legal footer and the links under a page; empty if the club has neither */
+/** @returns HTML; empty if the club has neither */
 export function footOf({ legal_footer: legalFooter, links }: PublicBranding, direction: Direction): string {
   const foot = footerHtml({ legalFooter: legalFooter ?? null, links }, direction);
   return foot === '' ? '' : `<footer>${foot}</footer>`;

@@ -49,7 +49,6 @@ ${rowsOf(data, wording)
   },
 };
 
-/** @returns the rows of the certificate's table; each row is a name and its value as HTML */
 function rowsOf(data: Verification, wording: Wording): [string, string][] {
   const { student_name: name, completed_at: completedAt, revoked_at: revokedAt, time_zone: timeZone, hours } = data;
   const day = (at: string) =>
@@ -74,7 +73,7 @@ function rowsOf(data: Verification, wording: Wording): [string, string][] {
   ];
 }
 
-/** Shows text of users in its own writing direction (left to right or right to left). */
+/** Each text gets its own writing direction. */
 function text(written: string): string {
   return `<bdi>${escapeHtml(written)}</bdi>`;
 }

@@ -1,4 +1,4 @@
-/** The page of a preview: an e-mail as one recipient would see it, for a screen and for a phone, and its text (CAMP-46). */
+/** The page of a preview: an e-mail as one recipient would see it, on a screen and on a phone, and as text (CAMP-46). */
 import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -14,25 +14,19 @@ type Preview = RecordOf<'CampaignPreviewPage'>;
 
 const style = readFileSync(new URL('preview.css', import.meta.url), 'utf8');
 
-/** The page and the e-mail may only open links in new pages. They cannot run scripts or send forms, and have no origin. */
+/** Page and e-mail may only open links in new pages. They cannot run scripts or send forms, and have no origin. */
 const sandbox = 'allow-popups allow-popups-to-escape-sandbox';
 
-/** The origins of an e-mail's images. The author of the e-mail cannot choose these addresses. */
+/** These addresses are safe, because the author of the e-mail cannot choose them. */
 const imageOrigins = ({ html }: Preview): string[] => [
   ...new Set([...html.matchAll(/<img\b[^<>]*? src="(https?:\/\/[^/"?#\s;,]+)/g)].flatMap(([, origin]) => origin ?? [])),
 ];
 
-/**
- * The sources of images that the policy allows. A public file, such as the club's logo, redirects to the store's host, so an e-mail with
- * such a file needs all hosts.
- */
+/** A public file, such as the club's logo, redirects to the store. So an e-mail with such a file needs all hosts. */
 const imageSources = (preview: Preview): string[] =>
   /<img\b[^<>]*? src="[^"]*\/public\/media\//.test(preview.html) ? ['http:', 'https:'] : imageOrigins(preview);
 
-/**
- * The frame with the e-mail inherits this policy. Styles are allowed because an e-mail has its styles in its elements. The e-mail may load
- * only its own images.
- */
+/** The frame inherits this policy. Styles are allowed because an e-mail has its styles in its elements. */
 function contentSecurityPolicy(body: { data: Preview } | undefined): string {
   const origins = body ? imageSources(body.data) : [];
   return [
@@ -77,7 +71,7 @@ export const previewPage: HtmlPage<'showCampaignPreview'> = {
 
 type RefusalKey = 'page.busy.title' | Extract<MessageKey, `preview.${string}.${'title' | 'text'}`>;
 
-/** The title and the text of the page for each error code. */
+/** Title and text for each error code. */
 const refusals: Readonly<Partial<Record<ErrorCode, readonly RefusalKey[]>>> = {
   campaign_has_problems: ['preview.problems.title', 'preview.problems.text'],
   rate_limited: ['preview.rate_limited.title', 'preview.rate_limited.text'],
@@ -85,13 +79,10 @@ const refusals: Readonly<Partial<Record<ErrorCode, readonly RefusalKey[]>>> = {
 };
 const missingPreview: readonly RefusalKey[] = ['preview.gone.title', 'preview.gone.text'];
 
-/** The maximum size of the page, in bytes. The page contains the e-mail twice, and its text once. */
+/** In bytes. The page contains the e-mail twice, and its text once. */
 const mostBytes = 950_000;
 
-/**
- * @returns the e-mail on a screen and on a phone. The phone view is left out for a large e-mail, and both views are left out for a still
- * larger e-mail.
- */
+/** @returns the e-mail on a screen and on a phone; without the phone for a large e-mail, and none for a still larger one */
 function copiesOf(frame: string, besideBytes: number, wording: Wording): string {
   const room = mostBytes - besideBytes;
   const bytes = Buffer.byteLength(frame);
@@ -102,10 +93,7 @@ function copiesOf(frame: string, besideBytes: number, wording: Wording): string 
         <iframe class="phone" title="${escapeHtml(wording.say('preview.mail_on_phone'))}" sandbox="${sandbox}" referrerpolicy="no-referrer" srcdoc="${frame}"></iframe>`;
 }
 
-/**
- * Frames that were already built, by language and HTML of the e-mail. The cache helps because a page is opened more often than the e-mail
- * changes.
- */
+/** Caches frames by language and HTML, because a page is opened more often than the e-mail changes. */
 const frames = new LRUCache<string, string>({ maxSize: 20_000_000, sizeCalculation: (frame) => frame.length });
 
 function framed(html: string, wording: Wording): string {
@@ -117,10 +105,7 @@ function framed(html: string, wording: Wording): string {
   return frame;
 }
 
-/**
- * Links open in new pages. The unsubscribe link gets no address in a preview, because even the address `#` would open this page a second
- * time.
- */
+/** Links open in new pages. The unsubscribe link has no address, because even `#` would open this page a second time. */
 const inFrame = (html: string, wording: Wording) =>
   html
     .replace(/<head\b[^<>]*>/i, '$&<base target="_blank">')
@@ -129,7 +114,7 @@ const inFrame = (html: string, wording: Wording) =>
       `role="link" title="${escapeHtml(wording.say('preview.link_leads_nowhere'))}" style="text-decoration:underline"`,
     );
 
-/** Shows text of users in its own writing direction (left to right or right to left). */
+/** Each text gets its own writing direction. */
 const text = (written: string) => `<bdi>${escapeHtml(written)}</bdi>`;
 
 const layout = ({ language, direction }: Wording, title: string, content: string) => `<!doctype html>

@@ -1,7 +1,4 @@
-/**
- * The pages of a mail's unsubscribe link. The first page asks whether to unsubscribe. Two further pages confirm that the student has
- * unsubscribed, or gets the mails again. Opening a page changes nothing.
- */
+/** The pages of an unsubscribe link: a question, and two pages that confirm the answer. Opening a page changes nothing. */
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
 import { languageOf } from '../../domain/language/languages.ts';
@@ -16,7 +13,7 @@ type Preference = RecordOf<'MailPreference'>;
 
 const ownStyle = readFileSync(new URL('unsubscribe.css', import.meta.url), 'utf8');
 
-/** Temporary errors, after which the link works again. For any other error, the page says that the link is broken. */
+/** After these errors the link works again. For any other error, the page says that the link is broken. */
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
   'rate_limit_unavailable',
@@ -24,7 +21,7 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'internal_error',
 ]);
 
-/** @param after whether the page answers the person's decision (to unsubscribe or to get the mails again) */
+/** @param after whether the page answers the person's decision */
 function pageOf(after: boolean) {
   return {
     contentSecurityPolicy: (body: { data: Preference } | undefined) =>
@@ -51,7 +48,7 @@ function document(preference: Preference, after: boolean): string {
   );
 }
 
-/** Lists the other kinds of mail, because each kind has a separate subscription. */
+/** Each kind of mail has a separate subscription. */
 const otherKinds = ({ club_name: club, others }: Preference, wording: Wording) =>
   others
     .map(({ kind, subscribed, token }) => {

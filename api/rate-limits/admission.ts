@@ -1,4 +1,4 @@
-/** Decides which counter a call is charged to, and refuses the call when that counter is used up (LIM-15, ERR-18). */
+/** Decides to which counter a call is charged, and refuses the call when the counter is used up (LIM-15, ERR-18). */
 import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';
 import { sharedBudget, type SpenderKind } from './shared-budgets.policy.ts';
@@ -22,28 +22,25 @@ import type { DomainError } from '../../platform/core/errors.ts';
 
 type Charging = Pick<Limiter, 'charge' | 'chargeShared' | 'chargeHere'>;
 
-/**
- * The properties of a call that decide which counters are charged. They are known after the checks of session and membership, and before
- * the body is read.
- */
+/** A call after the checks of session and membership, before the body is read. */
 export interface Call {
   readonly method: string;
-  /** The path that the router matches: still percent-encoded, without origin, query and fragment. */
+  /** The router matches this path: percent-encoded, without origin, query and fragment. */
   readonly path: string;
-  /** The client's address ({@link file://./client-ip.policy.ts} clientIp). */
+  /** {@link file://./client-ip.policy.ts} clientIp. */
   readonly ip: string;
-  /** The owner of the session, or the API key. Undefined if the caller has neither, or if the operation needs none. */
+  /** Undefined without a session or key, or if the operation needs none. */
   readonly caller: { readonly kind: 'student' | 'admin' | 'key'; readonly id: string } | undefined;
-  /** The student whom a token in the path names, if the operation needs no session (CAMP-5). */
+  /** A token in the path names the student, if the operation needs no session (CAMP-5). */
   readonly studentOfToken?: string | undefined;
   /** The club in the path. Callers outside the club have `refused`, so their calls never charge the club. */
   readonly clubId: string | undefined;
-  /** Whether the call will be refused, because the session is not valid (401) or does not belong to the club (403). */
+  /** The session is not valid (401), or does not belong to the club (403). */
   readonly refused: boolean;
 }
 
 /**
- * Charges a call to its counters once. Reads are not charged.
+ * Reads are not charged.
  *
  * - A rule "per IP" charges the address, with or without a session.
  * - A rule per club charges the administrator and the club. Each administrator has a share that other administrators cannot use up
@@ -54,13 +51,12 @@ export interface Call {
  * - An administrator on a classroom path uses the club write limit.
  * - A student on a path of the club is charged as a student; {@link admitChange} charges the club.
  *
- * - An API key is charged as an administrator. All keys of a club together have a part of the club's budget (KEY-5).
+ * An API key is charged as an administrator. All keys of a club share a part of its budget (KEY-5).
  *
  * @param now Unix milliseconds
- * @param onBudget is called with the state of the budget that an API key has used, also if the call is refused
- * @throws DomainError `rate_limited` with the seconds to wait, when a counter is used up; `rate_limit_unavailable`, when the counters are
- * down and the route signs students up or in. While the counters are down, the credential routes of administrators have a small limit in
- * each process (DEC-29). Every other call passes.
+ * @param onBudget gets the state of the budget that an API key has used, also if the call is refused
+ * @throws DomainError `rate_limited` with the seconds to wait; `rate_limit_unavailable`, when the counters are down and the route signs
+ * students up or in. Administrators then have a small limit in each process (DEC-29), and every other call passes.
  */
 export async function admit(
   limiter: Charging,
@@ -70,24 +66,21 @@ export async function admit(
 ): Promise<void> {
   const rule = ruleFor(call);
   if (rule === undefined) return;
-  // The counters are charged one after the other. If a narrow network is above its limit, the call is not charged to the wider network,
-  // because other subscribers share the wider network.
+  // If a narrow network is above its limit, the wider network is not charged, because other subscribers share it.
   for (const one of chargesOf(rule, call)) await charge(limiter, one, now, onBudget);
 }
 
-/** A budget after a call, for the headers `RateLimit` and `RateLimit-Policy`. */
+/** The headers `RateLimit` and `RateLimit-Policy` show this state. */
 export interface BudgetState extends Pick<Budget, 'counter' | 'limit' | 'windowSeconds'> {
-  /** The calls that are left in this window. */
+  /** In this window. */
   readonly remaining: number;
-  /** Seconds until the next window. */
+  /** The seconds until the next window. */
   readonly resetSeconds: number;
 }
 
 /**
- * Charges the club's counter for a student's call on a path of the club, immediately before the call changes data. A call that changes
- * nothing is not charged to the club. So a student cannot block the administrators' writes (DEC-53). This function does nothing for other
- * calls, because
- * {@link admit} has already charged them.
+ * Charges the club for a student's call, directly before the call changes data. So a student's call without an effect cannot block the
+ * administrators' writes (DEC-53). Other calls are already charged by {@link admit}.
  *
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
@@ -103,8 +96,8 @@ export async function admitChange(limiter: Charging, call: Call, now: number): P
 }
 
 /**
- * Charges the start of a resumable upload (LIM-22).
- * @param file the file; its owner is a student, or the club, whose files share one limit
+ * LIM-22.
+ * @param file its owner is a student, or the club, and the club's files share one limit
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
  */
@@ -115,7 +108,7 @@ export async function admitUpload(
 ): Promise<void> {
   const ofRule = (budget: Budget): Rule => ({ ...clubWrites, ...budget, name: 'Beginnings of uploads' });
   const { id, clubId, ownerId } = file;
-  const sharedBy = { kind: 'file', id } as const; // the caller is the file, because the token does not name the person who reserved it
+  const sharedBy = { kind: 'file', id } as const; // the file is the caller, because the token does not name the person
   const charged: Charge =
     ownerId !== null
       ? { rule: ofRule(uploadCreations), subject: ownerId }
@@ -123,22 +116,19 @@ export async function admitUpload(
   await charge(limiter, charged, now);
 }
 
-/** Charges a request for an archive (LIM-23). @param now Unix milliseconds @throws DomainError `rate_limited` */
+/** LIM-23. @param now Unix milliseconds @throws DomainError `rate_limited` */
 export async function admitDownload(limiter: Charging, studentId: string, now: number): Promise<void> {
   const rule: Rule = { ...clubWrites, ...archiveRequests, name: 'Requests for archives' };
   await charge(limiter, { rule, subject: studentId }, now);
 }
 
-/**
- * Charges a request for the page of a preview to the caller's address (LIM-29). @param now Unix milliseconds @throws DomainError
- * `rate_limited`
- */
+/** Charges the call to the caller's address (LIM-29). @param now Unix milliseconds @throws DomainError `rate_limited` */
 export async function admitPreview(limiter: Charging, ip: string, now: number): Promise<void> {
   const rule: Rule = { ...clubWrites, ...previewPages, name: 'Pages of previews' };
   for (const one of ofAddress(rule, ip)) await charge(limiter, one, now);
 }
 
-/** Charges a call with a refused token to the caller's address. @param now Unix milliseconds @throws DomainError `rate_limited` */
+/** Charges the call to the caller's address. @param now Unix milliseconds @throws DomainError `rate_limited` */
 export async function admitRefused(limiter: Charging, ip: string, now: number): Promise<void> {
   for (const one of ofAddress(refusedCalls, ip)) await charge(limiter, one, now);
 }
@@ -155,7 +145,7 @@ async function charge(
   if (!verdict.allowed) throw tooMany(charged, verdict.retryAfterSeconds);
 }
 
-/** @returns the state of a budget that API keys share; undefined for other budgets, and if the counter was not read */
+/** @returns the state of a budget that API keys share; undefined for other budgets, or if the counter was not read */
 function stateAfter(verdict: Verdict, { rule, sharedBy, narrower }: Charge, now: number): BudgetState | undefined {
   if (sharedBy?.kind !== 'key') return undefined;
   const { counter, windowSeconds } = rule;
@@ -171,9 +161,9 @@ function stateAfter(verdict: Verdict, { rule, sharedBy, narrower }: Charge, now:
 interface Charge {
   readonly rule: Rule;
   readonly subject: string;
-  /** The caller, if the callers of one club share the budget. */
+  /** Set if the callers of one club share the budget. */
   readonly sharedBy?: { readonly kind: SpenderKind; readonly id: string };
-  /** Smaller budgets that callers of this kind share, for example all students of a club. They are charged before the club's budget. */
+  /** Smaller budgets of this kind of caller, for example of all students. They are charged before the club's budget. */
   readonly narrower?: readonly Budget[];
 }
 
@@ -181,7 +171,7 @@ function isStudentOnClubPath(rule: Rule | undefined, { caller }: Call): boolean 
   return rule?.counter === clubWrites.counter && caller?.kind === 'student';
 }
 
-/** A UUID may be written in upper or lower case. Both spellings must charge one counter. */
+/** Upper and lower case must charge one counter. */
 const clubOf = (clubId: string) => clubId.toLowerCase();
 
 function chargesOf(rule: Rule, call: Call): readonly Charge[] {

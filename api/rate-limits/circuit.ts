@@ -1,17 +1,16 @@
-/** A circuit breaker for an unavailable store. After a failure, one call a second tries the store. The other calls fail immediately. */
+/** A circuit breaker for an unavailable store: after a failure, one call a second tries the store, and the others fail immediately. */
 import { CountersUnavailable, storeDeadlineMs } from './counter-store.ts';
 
-/** The time for which a failed store is not called, in milliseconds. */
+/** In milliseconds. */
 const restMs = 1_000;
 
 export type Circuit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * @param clock the clock in milliseconds. If the clock goes backwards, the next call tries the store
- * @param onFailure is called with each failure of the store. While the store is down, failures are rare: at most one a second, and one for
- * each call that was already running
- * @returns a function that runs work on the store. It rejects with {@link CountersUnavailable} if the work fails, takes longer than
- * `deadlineMs`, or is not tried because the circuit is open.
+ * @param clock in milliseconds; if it goes backwards, the next call tries the store
+ * @param onFailure gets each failure: while the store is down, at most one a second, and one for each call that was already running
+ * @returns a function that runs work on the store. It rejects with {@link CountersUnavailable} if the work fails or takes too long, or the
+ * circuit is open
  */
 export function createCircuit(
   clock: () => number,
@@ -38,7 +37,7 @@ export function createCircuit(
   };
 }
 
-/** Rejects after the deadline. The work is not stopped here, because the store's own time limits end it. */
+/** The work is not stopped here: the store's own time limits end it. */
 async function within<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {

@@ -1,36 +1,34 @@
-/** Finds the address of a client behind trusted proxies, and the networks of this address that a rate limit counts. */
+/** The address of a client behind trusted proxies, and the networks of it that a rate limit counts. */
 import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Stands for a client whose address cannot be read, because its connection is already closed. All such clients count as one client. */
+/** The address of a client with a closed connection is unknown. All such clients count as one. */
 export const unknownClient = 'unknown';
 
 /**
- * The IPv6 networks that a limit counts (DEC-30). The first is the /64 of a subscriber, who can use all its 2^64 addresses. The second is
- * the /48, which providers give to a site or on request. It contains 65,536 such /64 networks, and many people may share it.
+ * The IPv6 networks that a limit counts (DEC-30). A subscriber has a /64, and can use all its 2^64 addresses. Providers give a /48 to a
+ * site or on request. It contains 65,536 such /64 networks, and many people may share it.
  */
 const countedNetworks = [
   { bits: 64, times: 1 },
   { bits: 48, times: 10 },
 ] as const;
 
-/** An address or network that a limit counts. */
 interface CountedAddress {
   subject: string;
-  /** The limit of this network, as a multiple of the limit of one address. */
+  /** The limit is this multiple of the limit of one address. */
   times: number;
 }
 
 /**
- * The client's address: the peer of the connection or, if the peer is a trusted proxy, the hop that the proxy names. X-Forwarded-For is
- * read from the right, because trusted proxies append to its end. The client may have invented the entries to the left of the first
- * untrusted hop, and the entries to the left of an invalid entry.
+ * The peer of the connection or, if the peer is a trusted proxy, the hop that the proxy names. X-Forwarded-For is read from the right,
+ * because trusted proxies append to its end. Entries to the left of the first untrusted or invalid entry may be invented.
  *
  * @param remoteAddress the socket's peer
- * @param xForwardedFor the received header; several headers are joined by commas
- * @param trustedProxies networks (CIDR) of the trusted proxies. The header is ignored unless the peer is in one of these networks.
- * @returns the canonical text of an address (an IPv4-mapped IPv6 address is the IPv4 address), or {@link unknownClient}
+ * @param xForwardedFor several headers are joined by commas
+ * @param trustedProxies CIDR; the header is ignored unless the peer is in one of them
+ * @returns the canonical address (IPv4-mapped IPv6 becomes IPv4), or {@link unknownClient}
  */
 export function clientIp(
   remoteAddress: string | undefined,
@@ -54,8 +52,7 @@ export function clientIp(
 
 /**
  * @param remoteAddress the socket's peer
- * @param networks networks (CIDR) of the trusted proxies
- * @returns whether the peer is a trusted proxy
+ * @param networks CIDR of the trusted proxies
  */
 export function isTrusted(remoteAddress: string | undefined, networks: readonly string[]): boolean {
   const peer = parse(remoteAddress ?? '');
@@ -63,8 +60,8 @@ export function isTrusted(remoteAddress: string | undefined, networks: readonly 
 }
 
 /**
- * Finds what a limit per IP address counts: an IPv4 address, or the networks of an IPv6 address, the narrowest first.
- * @param ip an address from {@link clientIp}; any other text is returned unchanged
+ * An IPv4 address, or the networks of an IPv6 address, the narrowest first.
+ * @param ip from {@link clientIp}; any other text is returned unchanged
  */
 export function addressesCounted(ip: string): readonly CountedAddress[] {
   const address = parse(ip);
@@ -76,12 +73,12 @@ export function addressesCounted(ip: string): readonly CountedAddress[] {
   });
 }
 
-/** The number of leading bits by which a network is identified. Such a network belongs to one subscriber or a few neighbours. */
+/** Leading bits. Such a network belongs to one subscriber or a few neighbours. */
 const subscriberBits = { ipv4: 24, ipv6: 48 } as const;
 
 /**
- * Finds the network of an address. Some limits count networks, so that a single address or site cannot use up the limit (DEC-62).
- * @param ip an address from {@link clientIp}; any other text is returned unchanged
+ * Some limits count networks, because one address or site must not use them up (DEC-62).
+ * @param ip from {@link clientIp}; any other text is returned unchanged
  * @returns the network in CIDR notation
  */
 export function networkOf(ip: string): string {
@@ -95,14 +92,14 @@ export function networkOf(ip: string): string {
   return `${network.toString()}/${bits}`;
 }
 
-/** Parses an address strictly: shortened, octal and hexadecimal spellings of IPv4 are refused, and so are ports. */
+/** Refuses shortened, octal and hexadecimal IPv4, and ports. */
 function parse(text: string): Address | undefined {
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return undefined;
   const address = ipaddr.process(text);
   return address instanceof ipaddr.IPv6 ? ipaddr.IPv6.parse(plain(address)) : address;
 }
 
-/** Removes the zone (`%eth0`), which names an interface of this machine and not the peer. */
+/** The zone (`%eth0`) names an interface of this machine, not the peer. */
 function plain(address: ipaddr.IPv6): string {
   return new ipaddr.IPv6(address.parts).toString();
 }

@@ -3,12 +3,12 @@ import type { Verdict } from './limiter.ts';
 import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 
 const windowSeconds = 60;
-/** The limit of one subject. It is enough for a person who mistypes a password, and useless for guesses. */
+/** Enough for a person who mistypes a password, and useless for guesses. */
 const callsOfASubject = 3;
-/** The limit for all subjects together. It also limits an attacker with many addresses, and the memory of this process. */
+/** This also limits an attacker with many addresses, and the memory of this process. */
 const callsOfAll = 30;
 
-/** @returns a function that counts one call of a subject within these limits */
+/** @returns a function that counts one call of a subject */
 export function createLocalCounters(): (subject: string, now: number) => Verdict {
   let current: number | undefined;
   let all = 0;

@@ -1,33 +1,25 @@
-/**
- * Counters of the rate limits in Postgres, on their own connections, so that counters and business statements do not delay each other.
- */
+/** Counters in Postgres, on their own connections, so that counters and business statements do not delay each other. */
 import { Pool } from 'pg';
 import { gathered } from '../../platform/core/gathered.ts';
 import type { Secret } from '../../platform/core/secret.ts';
 import type { CounterStore } from './counter-store.ts';
 
 const table = 'rate_limit_counters';
-/**
- * The maximum number of count statements that run at the same time. It is more than one, because one stalled connection must not block all
- * calls.
- */
+/** There are several connections, because one stalled connection must not block all calls. */
 const countsAtOnce = 3;
-/** One connection for each running count statement, and one connection for the removal of expired counters. */
+/** One connection more, for the removal of expired counters. */
 const connections = countsAtOnce + 1;
 const sweepEveryMs = 30_000;
-/** The number of expired counters that one statement deletes. It is small, so that a statement ends long before its time limit. */
+/** A page is small, so that a statement ends long before its time limit. */
 const sweepPage = 1_000;
 
 interface Increment {
   key: string;
-  /** The lifetime of a new counter. */
   keepSeconds: number;
   by: number;
 }
 
-/**
- * The keys are sorted, so that two processes that count the same keys lock the rows in the same order. An expired counter starts at zero.
- */
+/** The keys are sorted, so that two processes lock the rows in one order. An expired counter starts at zero. */
 const countCalls = {
   name: 'count_calls',
   text: `
@@ -41,13 +33,13 @@ const countCalls = {
 
 const sumOf = (increments: readonly Increment[] = []) => increments.reduce((sum, { by }) => sum + by, 0);
 
-/** A {@link CounterStore} that also removes expired counters, because Postgres has no expiry of rows. */
+/** Also removes expired counters, because Postgres has no expiry of rows. */
 export interface PostgresCounters extends CounterStore {
-  /** Deletes the expired counters. @returns the number of deleted counters */
+  /** @returns the number of deleted counters */
   clearExpired(): Promise<number>;
 }
 
-/** @param url the address of a migrated database, because the migrations create the table */
+/** @param url of a migrated database */
 export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresCounters {
   const pool = new Pool({
     connectionString: url.reveal(),
@@ -71,8 +63,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
         now,
       ],
     });
-    // One statement has added all calls of a key. Each call gets the count that a separate statement would have returned for it, in order.
-    // So the last call gets the count of the row.
+    // One statement has added all calls of a key. Each call gets the count that its own statement would have returned, in order.
     const counts = new Map(rows.map(({ key, points }) => [key, points - sumOf(ofKeys.get(key))]));
     return increments.map(({ key, by }) => {
       const own = (counts.get(key) ?? 0) + by;

@@ -1,4 +1,4 @@
-/** Counters of the rate limits in Redis, which removes expired counters by itself. */
+/** Counters in Redis, which removes expired counters by itself. */
 import { Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Secret } from '../../platform/core/secret.ts';

@@ -2,28 +2,26 @@
 
 export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** One budget of calls. Rows with the same counter share it. */
+/** Rows with the same counter share a budget. */
 export interface Budget {
   readonly counter: string;
-  /** The calls that one subject may make in one window. */
   readonly limit: number;
   readonly windowSeconds: number;
   /**
-   * The subject whose calls are counted together. Callers who share one club's budget also have their own bounds ({@link
+   * Calls of one subject are counted together. Callers who share a club's budget also have their own bounds ({@link
    * file://./shared-budgets.policy.ts}).
    */
   readonly scope: 'club' | 'student' | 'administrator' | 'file' | 'key' | 'account' | 'ip';
 }
 
-/** One row of the table {@link rules}. */
 export interface Rule extends Budget {
-  /** The name of the limited action, for people. */
+  /** The limited action, for people. */
   readonly name: string;
   readonly methods: readonly WriteMethod[];
-  /** The path in the form of the contract: `{parameter}` matches one segment, a final `*` matches any number of segments. */
+  /** `{parameter}` matches one segment, a final `*` any number. */
   readonly path: string;
   /**
-   * While the counters are unavailable, the call passes, or counts against a small limit of this process, or gets `503
+   * While the counters are unavailable: the call passes, counts against a small limit of this process, or gets `503
    * rate_limit_unavailable`.
    */
   readonly whenDown: 'pass' | 'local' | 'refuse';
@@ -35,17 +33,17 @@ const writeMethods: readonly WriteMethod[] = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const classroom = '/v1/clubs/{clubId}/classroom';
 
 const writeRate = { limit: 60, windowSeconds: minute };
-/** One limit for all credential routes (LIM-4). The routes of students and the routes of administrators share it (DEC-25). */
+/** Routes of students and of administrators share this budget (LIM-4, DEC-25). */
 const credentials: Budget = { counter: 'credentials', limit: 10, windowSeconds: minute, scope: 'ip' };
-/** One budget for two paths: a student's comments on lessons and posts are counted together. */
+/** A student's comments on lessons and posts are counted together. */
 const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute, scope: 'student' };
-/** Booking and canceling a session use one budget. */
+/** Booking and canceling are counted together. */
 const mentorshipSessions: Budget = { counter: 'mentorship_sessions', limit: 30, windowSeconds: hour, scope: 'student' };
 
-/** One budget for removing or demoting a member, and for revoking an invitation. */
+/** Counts removals and demotions of members, and revoked invitations. */
 const memberChanges: Budget = { counter: 'member_changes', ...writeRate, scope: 'administrator' };
 
-/** The club write limit. Administrators also use it on classroom paths. */
+/** This rule also applies to administrators on classroom paths. */
 export const clubWrites: Rule = {
   name: 'Write operations of a club',
   methods: writeMethods,
@@ -67,10 +65,7 @@ export const studentWritesOfClub: Rule = {
   scope: 'student',
 };
 
-/**
- * The part of {@link clubWrites} that all students of a club may use together. The other calls are reserved for the administrators
- * (DEC-53).
- */
+/** All students of a club together; the rest of {@link clubWrites} is reserved for administrators (DEC-53). */
 export const studentsShareOfClub: Rule = {
   ...clubWrites,
   name: "Changes of the club's students",
@@ -78,7 +73,7 @@ export const studentsShareOfClub: Rule = {
   limit: 30,
 };
 
-/** The part of {@link clubWrites} that all API keys of a club may use together. The other calls are reserved for people (KEY-5). */
+/** All API keys of a club together; the rest of {@link clubWrites} is reserved for people (KEY-5). */
 export const keysShareOfClub: Rule = {
   ...clubWrites,
   name: 'Writes of all API keys of a club',
@@ -87,8 +82,8 @@ export const keysShareOfClub: Rule = {
 };
 
 /**
- * Calls without a valid session or membership, on paths whose calls are otherwise charged to a club or a student. They are charged to the
- * address of the caller, so that an outsider cannot use up a club's 60 calls.
+ * Calls without a valid session or membership, on paths that otherwise charge a club or a student. They charge the address, so that an
+ * outsider cannot use up a club's 60 calls.
  */
 export const refusedCalls: Rule = {
   name: 'Refused write operations',
@@ -114,7 +109,7 @@ export const failedSignIns: Budget = {
 };
 export const failedSignInsOfSource: Budget = { ...failedSignIns, counter: 'failed_sign_ins_of_source' };
 
-/** Invalid codes of registration links (LIM-27). */
+/** LIM-27. */
 export const wrongCodesOfStudent: Budget = {
   counter: 'wrong_registration_codes',
   limit: 10,
@@ -128,7 +123,7 @@ export const wrongCodesOfSource: Budget = {
   scope: 'ip',
 };
 
-/** The start of resumable uploads, on their own listener: for a student, or for a club's library (LIM-22). */
+/** Charges a student, or a club's library. Uploads have their own listener (LIM-22). */
 export const uploadCreations: Budget = { counter: 'upload_creations', ...writeRate, scope: 'student' };
 export const libraryUploadCreations: Budget = {
   ...uploadCreations,
@@ -136,19 +131,19 @@ export const libraryUploadCreations: Budget = {
   scope: 'club',
 };
 
-/** Requests for archives, on the file listener. A client that downloads an archive in parts makes several requests (LIM-23). */
+/** Counted on the file listener. A client that downloads an archive in parts makes several requests (LIM-23). */
 export const archiveRequests: Budget = { counter: 'archive_requests', ...writeRate, scope: 'student' };
 
-/** Requests for the page of a preview, which needs no session. A person opens only a few pages (LIM-29). */
+/** The page needs no session. A person opens only a few (LIM-29). */
 export const previewPages: Budget = { counter: 'preview_pages', ...writeRate, scope: 'ip' };
 
 /**
- * All rows. If several rows match, the most specific row applies ({@link ruleFor}). The order has no meaning.
+ * If several rows match, the most specific applies ({@link ruleFor}). The order has no meaning.
  *
  * - The credential limit is only for `POST`, so it does not count `GET` and `DELETE` of `/v1/auth/session`. `GET` is a read. `DELETE` falls
  * under the row for writes "elsewhere".
- * - `POST /webhooks/billing` does not match `{platform}/{token}`, so it also falls under the row for writes "elsewhere". That is enough,
- * because one payment processor sends the plan changes one by one, and sends a change again after a 429.
+ * - `POST /webhooks/billing` does not match `{platform}/{token}`, so it also falls under the row for writes "elsewhere". That is enough:
+ * the payment processor sends the plan changes one by one, and repeats a change after a 429.
  */
 export const rules: readonly Rule[] = [
   {
@@ -306,14 +301,14 @@ const bySpecificity = rules
   .toSorted((a, b) => b.literals - a.literals);
 
 /**
- * Finds the row of a request: the matching row with the most literal segments.
+ * The matching row with the most literal segments.
  *
- * The path need not belong to an operation, so the table also limits unknown paths and operations that are added later. All spellings of a
- * path that a router or a proxy might accept (case, percent-encoding, doubled and trailing slashes) lead to the same row.
+ * The path need not belong to an operation, so unknown paths are limited, too. A router or a proxy may accept other spellings of a path
+ * (case, percent-encoding, doubled and trailing slashes). All lead to one row.
  *
- * @param request the method, and the path that the router matches: still percent-encoded, without origin, query and fragment. The path must
- * be cut from the URI as the router cuts it. Otherwise a request with an absolute URI could avoid its row.
- * @returns undefined for every request that is not a write, because reads are not limited
+ * @param request the path as the router matches it: percent-encoded, without origin, query and fragment. Otherwise a request with an
+ * absolute URI could avoid its row.
+ * @returns undefined for reads
  */
 export function ruleFor(request: { readonly method: string; readonly path: string }): Rule | undefined {
   const method = writeMethods.find((candidate) => candidate === request.method.toUpperCase());
@@ -327,7 +322,7 @@ export function ruleFor(request: { readonly method: string; readonly path: strin
   )?.rule;
 }
 
-/** Splits the path into decoded segments. Like the router, it splits before it decodes, so an encoded slash stays inside its segment. */
+/** Splits before it decodes, like the router, so an encoded slash stays inside its segment. */
 function segmentsOf(path: string): readonly string[] {
   return path
     .split('/')

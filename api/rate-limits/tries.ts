@@ -1,6 +1,6 @@
 /**
- * Limits on guesses: sign-ins with a wrong password (LIM-26), and invalid codes of registration links (LIM-27). A try is counted before it
- * runs, so that simultaneous tries do not exceed the limit. If the try was not a wrong guess, it is removed from the count afterwards.
+ * Limits on guesses: wrong passwords (LIM-26), and invalid codes of registration links (LIM-27). A try is counted before it runs, so that
+ * simultaneous tries cannot exceed the limit. If it was not a wrong guess, it is removed again.
  */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { addressesCounted } from './client-ip.policy.ts';
@@ -17,26 +17,23 @@ import { DomainError } from '../../platform/core/errors.ts';
 
 type Counting = Pick<Limiter, 'attempt' | 'takeBack' | 'remember' | 'isRemembered'>;
 
-/** The source of a try, and its time. */
 interface Source {
-  /** The client's address ({@link file://./client-ip.policy.ts} clientIp). */
+  /** {@link file://./client-ip.policy.ts} clientIp. */
   readonly ip: string;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
 interface SignInTry extends Source {
-  /** The account that the caller named. A try for a missing account counts like a try for an existing account. */
+  /** The account may not exist. */
   readonly account: string;
-  /** The device of the caller, if its token proves an earlier session of the account on this device. */
+  /** Set if a token proves that the device had a session of the account. */
   readonly device: string | undefined;
-  /**
-   * While the counters are unavailable, a student's sign-in is refused with 503 (LIM-18), and an administrator's sign-in passes (DEC-29).
-   */
+  /** While the counters are unavailable: a student's sign-in is refused with 503 (LIM-18), an administrator's passes (DEC-29). */
   readonly whenDown: 'refuse' | 'pass';
 }
 
-/** After a session of an account, its network counts as known for this account for 30 to 60 days. */
+/** A network stays known for 30 to 60 days after a session. */
 const knownNetworks: Memory = { name: 'known_networks', seconds: 30 * 86_400 };
 
 interface Counted {
@@ -45,8 +42,8 @@ interface Counted {
 }
 
 /**
- * Runs a sign-in unless too many passwords were wrong. The limit is ten wrong passwords in a quarter of an hour. For each account, all
- * unknown sources share one count, and each known device or network has its own count.
+ * Allows ten wrong passwords in a quarter of an hour. All unknown sources of an account share one count; each known device or network has
+ * its own.
  * @throws DomainError rate_limited (even if the account does not exist), and the errors of `signIn`
  */
 export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () => Promise<T>): Promise<T> {
@@ -55,10 +52,7 @@ export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () 
   return answer;
 }
 
-/**
- * Remembers that the account had a session from this network. If the counters are unavailable, nothing is remembered, and the network later
- * counts as unknown.
- */
+/** If the counters are unavailable, the network later counts as unknown. */
 export async function rememberNetwork(
   limiter: Counting,
   { account, ip, now }: Omit<SignInTry, 'device' | 'whenDown'>,
@@ -67,8 +61,8 @@ export async function rememberNetwork(
 }
 
 /**
- * Claims a registration code. Wrong codes are limited for each student and for each address.
- * @param studentId the student who enters the code; absent for a person who signs up
+ * Wrong codes are limited for each student and each address.
+ * @param studentId absent for a person who signs up
  * @throws DomainError rate_limited (even if the code is valid), and the errors of `claim`
  */
 export async function tryCode<T>(
@@ -86,22 +80,19 @@ export async function tryCode<T>(
 }
 
 async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {
-  // The network is looked up even for a known device, so that the time of the answer does not reveal whether the device is known.
+  // Looked up even for a known device. Otherwise the time of the answer would reveal that the device is known.
   const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
   const source = device ?? (isKnown ? networkOf(account, ip) : undefined);
   if (source === undefined) return [{ budget: failedSignIns, subject: account }];
   return [{ budget: failedSignInsOfSource, subject: `${account} ${source}` }];
 }
 
-/** @returns the subject under which a network is remembered for an account: the narrowest network, which belongs to one subscriber */
+/** @returns the narrowest network of the address, which belongs to one subscriber */
 function networkOf(account: string, ip: string): string {
   return `${account} ${addressesCounted(ip)[0]?.subject ?? ip}`;
 }
 
-/**
- * Counts a try and runs the work. If the work does not fail with a wrong guess, the try is removed from the count. @param wrong the error
- * code of a wrong guess
- */
+/** Counts a try. The try is removed again, unless the work fails with a wrong guess. @param wrong of a wrong guess */
 async function within<T>(
   limiter: Counting,
   { now, whenDown }: Pick<SignInTry, 'now' | 'whenDown'>,

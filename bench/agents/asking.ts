@@ -1,27 +1,27 @@
-/** Asks one question through the product or the bare SDK, and records the arrival time of each piece of the streamed answer. */
+/** Asks one question through the product or the bare SDK, and records the arrival of each piece of the answer. */
 import type Anthropic from '@anthropic-ai/sdk';
 import { eventsOf } from '../../dev/clients/event-stream.ts';
 import { steadyMs } from '../../dev/fake-model/fake-model.ts';
 import type { BenchStudent } from './scene.ts';
 
-/** An answer as a client received it. Its times are milliseconds of the machine's steady clock. */
+/** Times are in milliseconds of the machine's steady clock. */
 export interface StreamedAnswer {
   readonly question: string;
   readonly askedAt: number;
   text: string;
-  /** One entry for each received piece: the time of its arrival, and the length of the whole text up to the end of this piece. */
+  /** `end`: the length of the text up to the end of this piece. */
   readonly arrivals: { readonly at: number; readonly end: number }[];
 }
 
 let questionCount = 0;
-/** All questions differ, so that each question can be found among the requests to the model. */
+/** Each question is unique, so that it can be found among the requests to the model. */
 function nextQuestion(): string {
   questionCount += 1;
   return `Which bend joins rope ${questionCount} to a rope? (question ${questionCount}.)`;
 }
 
 /**
- * @param onBegin is called when the first piece of the answer arrives
+ * @param onBegin called at the first piece
  * @throws Error if the answer does not end with `done`
  */
 export async function askProduct(
@@ -45,7 +45,7 @@ export async function askProduct(
   throw new Error('A stream ended before its answer.');
 }
 
-/** Sends the same request as the product to the model by the bare SDK, but with a different question. */
+/** Sends the product's request with a different question. */
 export async function askBare(
   client: Anthropic,
   request: Anthropic.MessageStreamParams,

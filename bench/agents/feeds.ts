@@ -1,4 +1,4 @@
-/** Measures how often ten API processes read from Postgres while they follow 50 answers. Workers write these answers at the same time. */
+/** Measures how often ten API processes read from Postgres while they follow 50 answers that workers write. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
@@ -12,9 +12,9 @@ import { onFreshStack, progress, quantile, report } from '../support.ts';
 
 const apis = 10;
 const answers = 50;
-/** The number of workers that write the answers. Each worker writes its own answers, about ten times a second. */
+/** Each worker writes its own answers, about ten times a second. */
 const workerCounts = [1, 4];
-/** The pause between two deltas of an answer. An answer has 50 deltas a second. */
+/** This makes 50 deltas a second. */
 const delayMs = 20;
 const characters = 24;
 const seconds = 10;
@@ -85,7 +85,7 @@ async function measure(source: DataSource, databaseUrl: string, workers: number)
   });
 }
 
-/** Counts at the pool how often the feeds read, and how often the writers send a NOTIFY. */
+/** Counts reads of the feeds and NOTIFYs of the writers at the pool. */
 function countQueries(source: DataSource): { stop(): { reads: number; followers: number; notifies: number } } {
   const pool = (source.driver as unknown as { master: { query: (...queryArguments: unknown[]) => unknown } }).master;
   const { query } = pool;
@@ -107,7 +107,7 @@ function countQueries(source: DataSource): { stop(): { reads: number; followers:
   };
 }
 
-/** Inserts answers that are being generated, each for a different student. */
+/** Each answer is for a different student. */
 async function buildAnswers(source: DataSource): Promise<Id[]> {
   const rows = await source.query<{ id: Id }[]>(
     `WITH club AS (INSERT INTO clubs (id, name, slug, created_at) SELECT id, 'Club', id::text, now() FROM (SELECT gen_random_uuid() AS id) one RETURNING id),

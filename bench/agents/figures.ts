@@ -4,13 +4,13 @@ import type { StreamedAnswer } from './asking.ts';
 import type { Sent } from './model-server.ts';
 
 export interface Figures {
-  /** The time from the question to the first piece of its answer, in milliseconds. */
+  /** Milliseconds from the question to the first piece. */
   readonly firsts: readonly number[];
-  /** The time from the question until the model server sent the first piece, in milliseconds. */
+  /** Milliseconds from the question until the model server sent the first piece. */
   readonly reached: readonly number[];
-  /** The delay of each delta from the model server to the client, in milliseconds. */
+  /** Milliseconds that a piece takes from the model server to the client. */
   readonly lags: readonly number[];
-  /** The number of deltas that the model server sent, and that a client did not get or got in the wrong order. */
+  /** Deltas that the client did not get, or got in the wrong order. */
   readonly lostDeltas: number;
 }
 
@@ -49,13 +49,12 @@ function compareOne({ askedAt, text, arrivals }: StreamedAnswer, serverRecords: 
   };
 }
 
-/** The last text block of the last turn. */
 function questionIn({ body }: Sent): string {
   const last = body.messages.at(-1) as { content: { text?: string }[] };
   return last.content.at(-1)?.text ?? '';
 }
 
-/** Returns p50 and p95 of the product and of the bare SDK, and their differences, in the form that {@link report} needs. */
+/** p50 and p95 of the product and of the bare SDK, and their differences, for {@link report}. */
 export function beside(ours: readonly number[], bare: readonly number[]): Record<string, number> {
   const [p50, p95] = [quantile(ours, 0.5), quantile(ours, 0.95)];
   const [bareP50, bareP95] = [quantile(bare, 0.5), quantile(bare, 0.95)];

@@ -1,4 +1,4 @@
-/** Asks one question after another, with pauses. Measures the time to the first piece of each answer, and the delay of each piece. */
+/** Asks one question after another. Measures the time to the first piece of each answer, and the delay of each piece. */
 import Anthropic from '@anthropic-ai/sdk';
 import { report } from '../support.ts';
 import { askBare, askProduct, type StreamedAnswer } from './asking.ts';
@@ -6,17 +6,17 @@ import { beside, compare } from './figures.ts';
 import { pick, type Scene } from './scene.ts';
 
 const questions = 60;
-/** The script that the model server follows for each answer. An answer takes about a second. */
+/** An answer takes about a second. */
 const recite = { deltas: 50, characters: 24 };
 const delayMs = 20;
 
-/** @param request the request that the product sends to the model */
+/** @param request sent by the product to the model */
 export async function measureLatency(scene: Scene, request: Anthropic.MessageStreamParams): Promise<void> {
   const { server, apis, students } = scene;
   const client = new Anthropic({ apiKey: 'bench', baseURL: server.url, maxRetries: 0 });
   const [received, bareReceived]: [StreamedAnswer[], StreamedAnswer[]] = [[], []];
   await server.obey({ recite, delayMs });
-  // The product and the bare SDK run alternately, so that other load on the machine affects both.
+  // The two sides alternate, so that other load on the machine affects both.
   for (let index = 0; index < questions; index += 1) {
     bareReceived.push(await askBare(client, request));
     received.push(await askProduct(pick(apis, index), pick(students, index)));

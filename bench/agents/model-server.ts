@@ -1,7 +1,7 @@
 /** Runs the fake model in a separate process. The benchmark controls the model, and reads its records, over HTTP. */
 import type { Script } from '../../dev/fake-model/fake-model.ts';
 
-/** The server's record of one request. Times are in milliseconds of the machine's steady clock. */
+/** Times are in milliseconds of the machine's steady clock. */
 export interface Sent {
   readonly body: ModelBody;
   readonly outcome: string;
@@ -11,14 +11,13 @@ export interface Sent {
   readonly deltaEnds: readonly number[];
 }
 
-/** The parts of a request's body that the benchmark reads. */
 export interface ModelBody {
   readonly messages: readonly unknown[];
 }
 
 export interface ModelServer {
   readonly url: string;
-  /** Replaces the script that the model server follows for every request from now on. */
+  /** From now on. */
   obey(script: Script): Promise<void>;
   requests(): Promise<Sent[]>;
 }

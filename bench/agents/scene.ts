@@ -1,4 +1,4 @@
-/** The scene of the agent measurements: a model server, a worker, two API processes, and students who may ask an agent. */
+/** A model server, a worker, two API processes, and students who may ask an agent. */
 import { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
@@ -10,10 +10,10 @@ import { migrate } from '../../commands/migrate.ts';
 import { onFreshStack } from '../support.ts';
 import { modelServerAt, type ModelServer } from './model-server.ts';
 
-/** The agent uses the cheapest model, so that many questions do not use up the budget of a club. */
+/** The cheapest model, so that many questions do not use up the budget of a club. */
 const model = 'claude-haiku-5-5';
 
-/** A student of the club that has the agent. There are many, because the rate limit counts each student separately. */
+/** There are many, because the rate limit counts each student separately. */
 export interface BenchStudent {
   readonly clubId: Id;
   readonly publicId: string;
@@ -22,9 +22,8 @@ export interface BenchStudent {
 
 export interface Scene {
   readonly server: ModelServer;
-  /** The addresses of the API processes. */
   readonly apis: readonly string[];
-  /** The process ids, by the role of each process. They are used to measure the cost of each process. */
+  /** Process ids, for the cost of each process. */
   readonly processes: { readonly apis: readonly number[]; readonly worker: number; readonly model: number };
   readonly students: readonly BenchStudent[];
 }
@@ -33,7 +32,7 @@ const clubs = 20;
 const studentsAClub = 10;
 const passagesAClub = 200;
 
-/** Runs `measure` on a fresh stack with a model server, a worker and two API processes. */
+/** Measures on a fresh stack. */
 export async function onAgentScene(measure: (scene: Scene) => Promise<void>): Promise<void> {
   await onFreshStack(['temporal', 'postgres'], async ({ env, launch }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
@@ -56,7 +55,7 @@ export async function onAgentScene(measure: (scene: Scene) => Promise<void>): Pr
   });
 }
 
-/** Returns the items of a list in rotation. */
+/** In rotation. */
 export function pick<T>(list: readonly T[], index: number): T {
   return list[index % list.length] as T;
 }
@@ -66,7 +65,7 @@ function idOf({ pid, name }: Child): number {
   return pid;
 }
 
-/** Creates a club with a published agent, and students with access to it. The agent's material is one indexed file with many passages. */
+/** A club with a published agent and students with access. The material is one indexed file with many passages. */
 export async function addClub(source: DataSource, students = studentsAClub): Promise<BenchStudent[]> {
   const [clubId, mediaId, agentId, deliveryId, sourceId] = [newId(), newId(), newId(), newId(), newId()];
   const publicId = 'bosun';

@@ -1,6 +1,6 @@
 /**
- * Measures many simultaneous streams: the cost of the processes, lost deltas, and the delay of deltas. Compares the delay with the delay in
- * the same number of streams of the bare SDK.
+ * Measures many simultaneous streams: the cost of the processes, lost deltas, and the delay of deltas beside as many streams of the bare
+ * SDK.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,20 +11,17 @@ import { beside, compare } from './figures.ts';
 import { pick, type Scene } from './scene.ts';
 
 const counts = [1, 50, 200];
-/** The length of each delta in characters. An answer has 50 deltas a second. */
+/** A student gets 50 deltas a second. */
 const characters = 24;
 const delayMs = 20;
-/** The rate of questions: 20 students a second ask, one after another. */
+/** 20 students a second ask. */
 const startEveryMs = 50;
-/** The duration of the cost measurement, in seconds. All streams run during this time. */
+/** All streams run during this time. */
 const costSeconds = 4;
-/**
- * The time for which each answer continues after the last stream has started. In this time, the last first pieces arrive, and the cost is
- * measured.
- */
+/** In this time after the last start, the last first pieces arrive, and the cost is measured. */
 const togetherMs = 8_000;
 
-/** @param request the request that the product sends to the model */
+/** @param request sent by the product to the model */
 export async function measureStreams(scene: Scene, request: Anthropic.MessageStreamParams): Promise<void> {
   for (const count of counts) await measureCount(scene, request, count);
 }
@@ -68,7 +65,7 @@ async function measureCount(scene: Scene, request: Anthropic.MessageStreamParams
   await untilIdle(processes.worker);
 }
 
-/** Starts the streams one after another. @param together a function that is called when all streams have begun */
+/** One after another. @param together called when all streams have begun */
 async function startAll(
   count: number,
   start: (index: number, onBegin: () => void) => Promise<StreamedAnswer>,

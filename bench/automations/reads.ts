@@ -1,6 +1,4 @@
-/**
- * Measures the lists of runs, the path of a run, and the counts of steps (operation 9). The automation has a thousand or a million runs.
- */
+/** Lists of runs, the path of a run, and the counts of steps (operation 9), with a thousand and a million runs. */
 import { readConfig } from '../../config.ts';
 import { readAutomation } from '../../domain/automations/records.ts';
 import { listRuns, readCounts, readRun } from '../../domain/automations/runs.ts';
@@ -14,7 +12,7 @@ import { onFreshStack, progress, quantile, report } from '../support.ts';
 import { clubOf, publish } from './scene.ts';
 
 const sizes = { short: 1_000, long: 1_000_000 };
-/** Each student has several runs of the long automation, as `reentry` `always` allows. */
+/** Each student has several runs of the long automation (`reentry` `always`). */
 const students = 50_000;
 const samples = 200;
 
@@ -70,7 +68,7 @@ export async function measureReads(): Promise<void> {
   });
 }
 
-/** Inserts runs. Most of the runs are completed, and each other status has a few runs. @returns one of the runs */
+/** Most runs are completed; each other status has a few runs. @returns one of the runs */
 async function loadRuns(
   { source }: Database,
   { clubId, automationId, studentIds }: { clubId: Id; automationId: Id; studentIds: readonly Id[] },
@@ -105,7 +103,7 @@ async function loadRuns(
   return run;
 }
 
-/** The measurements of both sizes alternate, so that other load on the machine affects both. */
+/** Measures both alternately, so that other load on the machine affects both. */
 async function compare(db: Database, figure: string, read: Read, short: Seeded, long: Seeded): Promise<void> {
   const took = { short: [] as number[], long: [] as number[] };
   for (let sample = 0; sample < samples; sample++) {

@@ -1,4 +1,4 @@
-/** Creates clubs whose automations start with a tag, commits the facts that start runs, and counts the runs. */
+/** Clubs whose automations start with a tag, and the facts that start runs. */
 import type { DataSource } from 'typeorm';
 import { createAutomation } from '../../domain/automations/versions/drafts.ts';
 import type { Step } from '../../domain/automations/versions/definition.policy.ts';
@@ -17,13 +17,13 @@ export interface AutomationClub {
 
 export interface Published {
   automationId: Id;
-  /** A student who gets this tag enters the automation. */
+  /** This tag starts a run. */
   tagId: Id;
 }
 
 type Deps = { db: Database; vault: Vault };
 
-/** Inserts a club without a rate limit for mails. The club has `students` confirmed students. */
+/** Creates a club without a rate limit for mails, and with confirmed students. */
 export async function clubOf({ db }: Deps, students: number): Promise<AutomationClub> {
   const clubId = await clubWithoutRate(db);
   await haveStudents(db.source, clubId, students);
@@ -31,7 +31,6 @@ export async function clubOf({ db }: Deps, students: number): Promise<Automation
   return { clubId, studentIds: rows.map(({ id }) => id) };
 }
 
-/** @returns the id of a tag of the club */
 export async function addTag(source: DataSource, clubId: Id): Promise<Id> {
   const id = newId();
   await source.query(`INSERT INTO tags (id, club_id, name, folded_name, created_at) VALUES ($1, $2, $3, $3, now())`, [
@@ -42,7 +41,7 @@ export async function addTag(source: DataSource, clubId: Id): Promise<Id> {
   return id;
 }
 
-/** Publishes an automation that starts a run each time a student gets a tag. */
+/** A tag starts a run. */
 export async function publish(deps: Deps, clubId: Id, steps: readonly Step[]): Promise<Published> {
   const tagId = await addTag(deps.db.source, clubId);
   const now = new Date();
@@ -65,7 +64,7 @@ export async function publish(deps: Deps, clubId: Id, steps: readonly Step[]): P
 
 const atOnce = 500;
 
-/** Records a fact for each of these students, which says that the student got the tag. The facts start and wake runs. */
+/** Records one fact for each student. The fact starts or wakes a run. */
 export async function tellTagged(db: Database, { clubId, studentIds }: AutomationClub, tagId: Id): Promise<void> {
   for (let from = 0; from < studentIds.length; from += atOnce) {
     const page = studentIds.slice(from, from + atOnce);
@@ -84,9 +83,8 @@ export async function tellTagged(db: Database, { clubId, studentIds }: Automatio
 }
 
 /**
- * Waits until `count` runs of the automations match `where`.
  * @param where SQL over `automation_runs`
- * @param unpaced if true, waiting wakes of bulk work get normal priority, so that no run waits for the rate limit of bulk work
+ * @param unpaced gives waiting bulk wakes normal priority, so that no run waits for the rate limit of bulk work
  */
 export async function untilRuns(
   { source }: Database,

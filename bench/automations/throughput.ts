@@ -1,7 +1,4 @@
-/**
- * Measures the number of runs and steps a second, from the commit of the facts to the end of the runs. Compares these rates with the bare
- * engine, which runs the same number of empty activities.
- */
+/** Measures runs and steps a second, from the commit of the facts to the end of the runs. The bare engine runs as many empty activities. */
 import type { Step } from '../../domain/automations/versions/definition.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { progress, reportBeside, type Round } from '../support.ts';
@@ -11,7 +8,7 @@ import { addTag, clubOf, publish, tellTagged, untilRuns, type AutomationClub, ty
 
 const rounds = 3;
 const clubs = 10;
-/** The number of runs in a round, over all clubs: for short automations, and for long automations. */
+/** The runs of a round, over all clubs. */
 const [shortRuns, longRuns] = [500, 100];
 const stepsOfLong = 12;
 
@@ -67,7 +64,7 @@ export async function measureThroughput({ db, vault, launch }: Scene): Promise<v
   reportBeside(`steps/s of runs with ${stepsOfLong} steps`, steps);
 }
 
-/** Builds the long automation. It has twelve steps, without a wait and without a mail. */
+/** These twelve steps have no wait and no mail. */
 function longWay(tag: Id): Step[] {
   const condition = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] } as const;
   return Array.from({ length: stepsOfLong / 4 }, (_, nth): Step[] => [

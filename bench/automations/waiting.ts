@@ -1,6 +1,4 @@
-/**
- * Measures the worker's cost of 20,000 waiting runs. Also measures how soon 5,000 runs end their waits, and how that affects other clubs.
- */
+/** The worker's cost of 20,000 waiting runs, and the end of 5,000 waits beside other clubs. */
 import { askForCodes, type Mailbox } from '../codes.ts';
 import { median, progress, quantile, report } from '../support.ts';
 import { measureDelays, times } from '../webhooks/pace.ts';
@@ -10,22 +8,21 @@ import { addTag, clubOf, publish, tellTagged, untilRuns, type AutomationClub, ty
 import type { Id } from '../../platform/core/ids.ts';
 
 const aClub = 5_000;
-/** The number of clubs in the measurement of the cost. */
 const clubsOfAll = 4;
 const warmUp = 400;
 const costSeconds = 20;
-/** The time limit for all runs together. Even 5 runs a second are fast enough for this limit, and the measured speed is much higher. */
+/** The limit is enough for 5 runs a second; the measured speed is much higher. */
 const limitMs = 60_000 + (clubsOfAll * aClub * 1_000) / 5;
 const healthyEveryMs = 200;
 const healthyFacts = 100;
 
 interface Waiting extends Published {
   club: AutomationClub;
-  /** The run of a student who gets this tag ends its wait. */
+  /** This tag ends the wait of a run. */
   endTag: Id;
 }
 
-/** @param wanted the measurements to run: the cost of all waiting runs, the end of one club's waits, or both */
+/** @param wanted the cost of all waiting runs, the end of one club's waits, or both */
 export async function measureWaiting(
   scene: Scene,
   { arrivals }: Pick<Mailbox, 'arrivals'>,
@@ -52,7 +49,7 @@ export async function measureWaiting(
   if (wanted.burst && first) await measureBurst(scene, first, { db, vault, arrivals });
 }
 
-/** Inserts a club. Each student of the club has a run that waits for a tag. */
+/** Each student has a run that waits for a tag. */
 async function waits({ db, vault }: Scene, students: number): Promise<Waiting> {
   const club = await clubOf({ db, vault }, students);
   const endTag = await addTag(db.source, club.clubId);

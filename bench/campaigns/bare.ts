@@ -1,4 +1,4 @@
-/** Measures the ceiling of a campaign: a loop with a nodemailer pool that only sends one message to `count` addresses. */
+/** The ceiling of a campaign: a loop with a nodemailer pool that only sends one message to `count` addresses. */
 import { createTransport } from 'nodemailer';
 import { smtpTimeLimits } from '../../platform/infra/smtp/smtp.ts';
 import type { HandedMessage } from '../../platform/infra/smtp/smtp-hand-over.ts';

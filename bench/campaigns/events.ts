@@ -1,7 +1,4 @@
-/**
- * Measures how many events of a mail provider the API records in a second, in requests of 1,000 events. Compares the rate with bare updates
- * of the same rows.
- */
+/** Events of a mail provider a second, in requests of 1,000, beside bare updates of the same rows. */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { createDataSource } from '../../entities/data-source.ts';
@@ -45,7 +42,7 @@ export async function measureEvents(): Promise<void> {
   });
 }
 
-/** @returns the ids of the mails of one campaign, which has a mail to each student */
+/** @returns one campaign with a mail to each student */
 async function sentMails(db: Database, clubId: Id): Promise<Id[]> {
   await haveStudents(db.source, clubId, mails);
   const campaignId = await draft({ db, clubId });
@@ -59,7 +56,7 @@ async function sentMails(db: Database, clubId: Id): Promise<Id[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Returns a `delivered` event for each mail, and for some mails also a soft bounce, a hard bounce or a spam complaint. */
+/** `delivered` for each mail, and for some also a soft bounce, a hard bounce or a spam complaint. */
 function eventsOf(ids: readonly Id[]): ToldEvent[] {
   const at = new Date().toISOString();
   return ids.flatMap((id, place) => {
@@ -106,7 +103,7 @@ async function post(url: string, events: readonly ToldEvent[]): Promise<void> {
   if (answer.status !== 202) throw new Error(`Events were answered ${answer.status}.`);
 }
 
-/** Measures the ceiling: for each request, one statement that only writes a time into each row. */
+/** The ceiling: one statement for each request, which only writes a time into each row. */
 async function updateBare(source: DataSource, events: readonly ToldEvent[]): Promise<void> {
   await source.query(
     `UPDATE mails SET machine_opened_at = event.at FROM unnest($1::uuid[], $2::timestamptz[]) AS event (id, at) WHERE mails.id = event.id`,

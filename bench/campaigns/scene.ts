@@ -1,4 +1,4 @@
-/** The scene of the campaign measurements: a worker, a mail server that accepts everything, and a club without a rate limit. */
+/** A worker, a mail server that accepts everything, and a club without a rate limit. */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { freePorts, host } from '../../dev/stack/ports.ts';
@@ -17,21 +17,18 @@ import { onMailbox } from '../codes.ts';
 import { onFreshStack, waitUntil } from '../support.ts';
 import type { SinkState } from './sink.ts';
 
-/** The number of SMTP connections that a worker uses for campaigns. */
 export { campaignConnections as connections } from '../../platform/infra/smtp/smtp-hand-over.ts';
 
 export interface Scene {
   db: Database;
   vault: Vault;
   env: Readonly<Record<string, string>>;
-  /** The worker's process id. */
   worker: number;
-  /** The address of the mail server. */
   smtpUrl: string;
   state: () => Promise<SinkState>;
   forget: () => Promise<unknown>;
   clubId: Id;
-  /** The time at which the transactional mail of each recipient arrived, on the clock of `performance.now()`. */
+  /** Maps each code to its time in `performance.now()`. */
   codes: ReadonlyMap<string, number>;
 }
 
@@ -66,7 +63,7 @@ export async function onCampaignScene(measure: (scene: Scene) => Promise<void>):
   );
 }
 
-/** Inserts a club whose limit is higher than any measured rate. */
+/** The limit is higher than any measured rate. */
 export async function clubWithoutRate(db: Database): Promise<Id> {
   const [owner] = await addClub(db.source, 1);
   const clubId = owner?.clubId ?? '';
@@ -79,14 +76,14 @@ export async function clubWithoutRate(db: Database): Promise<Id> {
   return clubId;
 }
 
-/** Replaces the students of the club by exactly `count` confirmed students. */
+/** The club then has exactly `count` confirmed students. */
 export async function haveStudents(source: DataSource, clubId: Id, count: number): Promise<void> {
   await source.query(`DELETE FROM campaigns WHERE club_id = $1`, [clubId]);
   await source.query(`DELETE FROM students WHERE club_id = $1`, [clubId]);
   const atOnce = 20_000;
   for (let remaining = count; remaining > 0; remaining -= atOnce)
     await source.query(
-      // The rows have their `email_key`, as in the product. Otherwise the worker would add the keys during the measurement.
+      // Without `email_key`, the worker would add the keys during the measurement.
       `INSERT INTO students (id, club_id, name, email, email_key, verified_at, created_at)
        SELECT id, $1, 'Maria Silva', id || '@example.com', sha256(id::text::bytea), now(), now() FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $2::int)) AS one`,
       [clubId, Math.min(remaining, atOnce)],
@@ -94,7 +91,6 @@ export async function haveStudents(source: DataSource, clubId: Id, count: number
   await source.query('VACUUM ANALYZE students, mails, list_tallies, list_tally_changes');
 }
 
-/** The usual content of a campaign. */
 const content = {
   subject: 'The spring regatta, {{student_first_name|there}}',
   preheader: 'Boats, knots and a race',
@@ -108,12 +104,11 @@ const content = {
   ],
 };
 
-/** @returns a draft of a campaign whose recipients are all students of the club */
+/** @returns a campaign to all students of the club */
 export async function draft({ db, clubId }: Pick<Scene, 'db' | 'clubId'>): Promise<Id> {
   return (await createCampaign({ db }, clubId, { name: 'Regatta', content }, new Date())).id;
 }
 
-/** Schedules the campaign for now. */
 export async function begin({ db, clubId }: Scene, campaignId: Id): Promise<void> {
   await scheduleCampaign({ db }, clubId, campaignId, undefined, new Date());
 }
@@ -123,6 +118,6 @@ export async function untilEnded({ db, clubId }: Scene, campaignId: Id, timeoutM
   await waitUntil('the campaign ends', isEnded, { timeoutMs, everyMs: 100 });
 }
 
-/** @returns the number of accepted mails a second, measured from the first mail to the last */
+/** @returns accepted mails a second, from the first mail to the last */
 export const rateOf = ({ mailCount, firstAt, lastAt }: SinkState): number =>
   ((mailCount - 1) / (lastAt - firstAt)) * 1_000;

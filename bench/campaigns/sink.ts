@@ -1,13 +1,12 @@
 /**
- * A mail server that immediately accepts everything and stores nothing. It is a separate process, so that its cost affects the product and
- * the bare loop equally. It receives mails at SINK_SMTP_PORT. At SINK_PORT it serves /readyz, and /state with the number of mails and the
- * times of the first and the last mail.
+ * A mail server that accepts everything and stores nothing. A separate process, so that its cost affects the product and the bare loop
+ * equally. SINK_SMTP_PORT receives mails; SINK_PORT serves /readyz, and /state with the number of mails and the first and last time.
  */
 import { createServer } from 'node:http';
 import { SMTPServer } from 'smtp-server';
 import { host } from '../../dev/stack/ports.ts';
 
-/** Times are Unix milliseconds. */
+/** Unix milliseconds. */
 export interface SinkState {
   mailCount: number;
   firstAt: number;

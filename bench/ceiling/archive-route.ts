@@ -1,4 +1,4 @@
-/** The minimal server in Node that sends an archive: it pipes the requested objects from the store into one answer. */
+/** The ceiling for archives: Node pipes the requested objects from the store into one answer. */
 import { createServer } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

@@ -1,8 +1,4 @@
-/**
- * The bare loop of a webhook queue. It runs in a separate process, like our worker. The loop claims rows of one table, posts each row, and
- * records the
- * ended posts.
- */
+/** The bare loop of a webhook queue, in a separate process: it claims rows of one table, posts each row, and records the ended posts. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import pg from 'pg';
@@ -51,8 +47,8 @@ interface Message {
 }
 
 /**
- * Commits `count` messages to the addresses `urls`, and then posts all messages.
- * @returns the number of messages a second; the time of the commit does not count
+ * Commits `count` messages, and then posts all of them.
+ * @returns messages a second, without the commit
  */
 async function runAll(count: number, urls: readonly string[]): Promise<number> {
   await fill(count, urls);
@@ -84,7 +80,7 @@ async function runAll(count: number, urls: readonly string[]): Promise<number> {
   return (count * 1_000) / (performance.now() - started);
 }
 
-/** Each message has the body of a real event, which the caller has already delivered once. */
+/** The body is the body of a real event that the caller has already delivered once. */
 async function fill(count: number, urls: readonly string[]): Promise<void> {
   await pool.query(`TRUNCATE bare_messages`);
   const { rowCount } = await pool.query(

@@ -1,4 +1,4 @@
-/** The minimal server that books a session over HTTP: Koa reads the body, and a bare pool inserts the row in its own transaction. */
+/** The ceiling for bookings: Koa reads the body, and a bare pool inserts the row in its own transaction. */
 import { json } from 'node:stream/consumers';
 import Koa from 'koa';
 import pg from 'pg';

@@ -1,6 +1,4 @@
-/**
- * The minimal server for POST /webhooks/{platform}/{token}: Koa reads the bytes of the body, and a bare pool inserts the row of the notice.
- */
+/** The ceiling for POST /webhooks/{platform}/{token}: Koa reads the bytes, and a bare pool inserts the row of the notice. */
 import Koa from 'koa';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';

@@ -1,7 +1,4 @@
-/**
- * The minimal server for GET /v1/auth/session: Koa with one route, which runs one prepared query on a bare pool for each request, and
- * answers with JSON.
- */
+/** The ceiling for GET /v1/auth/session: Koa with one route and one prepared query on a bare pool. */
 import Koa from 'koa';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';

@@ -1,7 +1,4 @@
-/**
- * The bare engine, in a separate process like our worker. It starts workflows eagerly on the worker's own connection. It makes as many
- * starts in parallel as the relay.
- */
+/** The bare engine, in a separate process. It starts workflows eagerly, as many in parallel as the relay. */
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
@@ -35,8 +32,7 @@ createServer((request, response) => {
 }).listen(Number(port), '127.0.0.1');
 
 /**
- * Starts `count` workflows, with a limited number at the same time, and waits for the last result.
- * @param steps the number of ordinary activities of each workflow; 0 for one local activity
+ * @param steps ordinary activities of each workflow; 0 for one local activity
  * @returns workflows a second
  */
 async function runAll(count: number, steps: number): Promise<number> {

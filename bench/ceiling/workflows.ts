@@ -1,6 +1,6 @@
 /**
- * The workflows with the least durable work, for comparison. A delivery is a workflow with one local activity. A run of an automation is a
- * workflow with an ordinary activity for each step. All activities are empty.
+ * The workflows with the least durable work. A delivery is one local activity; a run of an automation has an ordinary activity for each
+ * step. All activities are empty.
  */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 

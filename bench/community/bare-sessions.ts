@@ -1,8 +1,8 @@
-/** Inserts sessions directly. The rate of these inserts is the ceiling for bookings. */
+/** The ceiling for bookings: direct inserts of sessions. */
 import type { Pool } from 'pg';
 import { newId, type Id } from '../../platform/core/ids.ts';
 
-/** The times are ISO 8601 texts, so that the row can be sent as JSON. */
+/** Times are in ISO 8601, so that the row can be sent as JSON. */
 export interface SessionRow {
   clubId: Id;
   mentorshipId: Id;
@@ -12,7 +12,7 @@ export interface SessionRow {
   endsAt: string;
 }
 
-/** Inserts the row in its own transaction, with the columns that a booking writes. */
+/** Inserts the columns that a booking writes, in a transaction of its own. */
 export async function insertAlone(pool: Pool, row: SessionRow): Promise<void> {
   const client = await pool.connect();
   try {

@@ -1,8 +1,6 @@
 /**
- * `npm run bench -- community bookings` books free slots of many mentors through the API (MENT-6). It compares the bookings with bare
- * inserts of the same rows into the same table, with the same constraints and indexes. Each insert has its own transaction, and as many
- * inserts as bookings run in parallel. It also compares the bookings with a bare route that makes the same insert. There are no conflicts,
- * so only successful bookings are measured.
+ * `npm run bench -- community bookings` books free slots through the API (MENT-6). It compares them with bare inserts, each in its own
+ * transaction, and with a bare route that makes this insert. There are no conflicts.
  */
 import autocannon from 'autocannon';
 import pg from 'pg';
@@ -18,23 +16,17 @@ import { onFreshStack, progress, reportBeside, type Round } from '../support.ts'
 
 const rounds = 5;
 const secondsARound = 4;
-/** The number of parallel bookings. They keep a process busy, but are so few that no booking waits long. */
+/** This number keeps a process busy, but no booking waits long. */
 const connections = 16;
-/** The number of mentors on each side of the comparison. One side books through the API, and the other side makes bare inserts. */
+/** Each side of the comparison has this number of mentors. */
 const mentors = 100;
-/**
- * The number of students. Many students are needed, because a student may book only 30 times an hour. The number is not a multiple of the
- * number of mentors, so each student meets every mentor.
- */
+/** A student may book only 30 times an hour. Not a multiple of the number of mentors, so each student meets every mentor. */
 const students = 2_001;
 const minutes = 15;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/**
- * One booking, made by the API or by a bare insert. Sixteen bookings run in parallel, and each has a different mentor and a different
- * student.
- */
+/** Sixteen bookings run in parallel, each with a different mentor and student. */
 interface Booking {
   mentor: number;
   student: number;
@@ -81,7 +73,7 @@ export async function measureBookings(): Promise<void> {
   });
 }
 
-/** Yields the slots of the mentors, from tomorrow on: first one slot of each mentor, then the next slot of each mentor. */
+/** Begins tomorrow: one slot of each mentor, then the next slot of each. */
 function* bookingsInOrder(): Generator<Booking, never> {
   const first = Math.ceil((Date.now() + dayMs) / dayMs) * dayMs;
   for (let nth = 0; ; nth++)
@@ -92,7 +84,7 @@ function* bookingsInOrder(): Generator<Booking, never> {
     };
 }
 
-/** @throws Error if any answer is not 201. Refusals are quick, so they would make the measured rate too high */
+/** @throws Error if any answer is not 201: refusals are quick, so the rate would be too high */
 async function postedPerSecond(
   port: number,
   next: () => { path: string; token?: string; body: object },
@@ -153,7 +145,7 @@ interface Side {
   tokens: readonly string[];
 }
 
-/** Creates mentors who are free at all hours, each with a mentorship `hour-<n>-<side>`, and students who have sessions of the API. */
+/** The mentors are free at all hours, with a mentorship `hour-<n>-<side>`. */
 async function addMentorships(source: DataSource, clubId: Id, side: string): Promise<Side> {
   const ids = (length: number) => Array.from({ length }, () => newId());
   const [mentorIds, mentorshipIds, studentIds] = [ids(mentors), ids(mentors), ids(students)];

@@ -1,7 +1,6 @@
 /**
- * Sends daily mails of spaces through a worker to a mail server that accepts everything: a thousand mails in one case, and ten thousand in
- * the other. Measures the time
- * from the start of the schedule's work to the end of the digest. The time for each mail must not grow with the number of mails.
+ * Daily mails of spaces through a worker to a mail server that accepts everything: a thousand, and ten thousand. The time for each mail
+ * must not grow with their number.
  */
 import { beginDigests } from '../../domain/community/digests/beginning.ts';
 import { SpaceDigest } from '../../entities/community/space-digest.ts';
@@ -11,7 +10,7 @@ import { median, progress, report, waitUntil } from '../support.ts';
 
 const [few, many] = [1_000, 10_000];
 const rounds = 3;
-/** The number of spaces, and the number of new posts in each space. A mail shows half of all these posts. */
+/** A mail shows half of all these posts. */
 const [spaces, posts] = [3, 10];
 const limitMs = 10 * 60_000;
 
@@ -29,7 +28,7 @@ export async function measureDigests(): Promise<void> {
   });
 }
 
-/** @returns the duration of the digest in milliseconds */
+/** @returns milliseconds */
 async function oneDigest({ db, state, forget }: Scene, students: number): Promise<number> {
   const clubId = await clubWithoutRate(db);
   await haveStudents(db.source, clubId, students);
@@ -47,9 +46,7 @@ async function oneDigest({ db, state, forget }: Scene, students: number): Promis
   return took;
 }
 
-/**
- * Returns a time zone in which it is about noon. In this zone, a digest may begin now, and the date does not change during the measurement.
- */
+/** In this zone it is about noon, so the date does not change during the measurement. */
 function zoneAtNoon(now: Date): string {
   const hour = now.getUTCHours();
   return hour <= 12 ? `Etc/GMT-${12 - hour}` : `Etc/GMT+${hour - 12}`;

@@ -1,7 +1,6 @@
 /**
- * Measures the reads of students and administrators in the community. One club has 1,000 and then 1,000,000 posts, comments, reactions,
- * memberships and acts of moderation. All posts are in one space, and all comments are below one post. The reader is the author of a third
- * of the posts and comments.
+ * The community's reads for students and administrators, with 1,000 and 1,000,000 posts, comments, reactions, memberships and acts of
+ * moderation. All posts are in one space, all comments below one post. The reader is the author of a third of them.
  */
 import pg from 'pg';
 import { readConfig } from '../../config.ts';
@@ -26,7 +25,7 @@ const publicId = 'busy';
 interface Club {
   clubId: Id;
   administratorId: Id;
-  /** The space that contains all posts, and that every student has joined. */
+  /** This space contains all posts, and every student has joined it. */
   spaceId: Id;
   readerId: Id;
 }
@@ -62,11 +61,11 @@ const readsWith = (storage: ObjectStore): Readonly<Record<string, Read<Club>>> =
     ),
 });
 
-/** The time window of the last hour, in which the last 360 posts were published. */
+/** The last 360 posts are in the last hour. */
 const window = (clubId: Id) => ({ id: `${clubId}/2026-01-01`, clubId, takesUntil: new Date() });
 
 export async function measureLists(): Promise<void> {
-  // The measured lists never use this store, because no space has a cover and no post has a file.
+  // This store is never used: no space has a cover and no post has a file.
   const storage = createObjectStore(
     readConfig({
       DATABASE_URL: 'postgres://nobody',
@@ -105,7 +104,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
   await client.connect();
   const run = (statement: string, ...values: unknown[]) => client.query(statement, values);
   try {
-    // During the load, foreign keys and tally triggers are off, and the load itself writes the tallies.
+    // Foreign keys and tally triggers are off, and the load writes the tallies.
     await run(`SET session_replication_role = replica`);
     await run(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, clubId);
     await run(
@@ -130,9 +129,8 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
       clubId,
       students,
     );
-    // Inserts posts. They are ten seconds apart, and the newest post is from now. A third of the posts belongs to the reader. About one in
-    // fifty of the other posts
-    // is hidden, and one in a hundred is deleted.
+    // Ten seconds apart, the newest from now. A third belongs to the reader. About one in fifty of the others is hidden, and one in a
+    // hundred is deleted.
     await run(
       `INSERT INTO community_posts (id, club_id, space_id, public_id, student_id, title, body, state, hidden_at, created_at)
        SELECT gen_random_uuid(), $1, $2, CASE WHEN n = 7 THEN '${publicId}' ELSE 'post-' || n END,
@@ -187,7 +185,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        UNION ALL SELECT club_id, 'reports_open', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_reports WHERE settled_at IS NULL GROUP BY 1
        UNION ALL SELECT club_id, 'moderations', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_moderations GROUP BY 1`,
     );
-    // Vacuums the tables, because in production autovacuum keeps them in this state.
+    // VACUUM puts the tables into the state in which autovacuum keeps them in production.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

@@ -1,6 +1,6 @@
 /**
- * Measures how students and administrators read mentoring sessions. One club has 1,000 and then 1,000,000 sessions. A mentor has at most
- * one session a day, so a larger club has more mentors. A seventh of all sessions is in the future.
+ * Reads of mentoring sessions, with 1,000 and 1,000,000 sessions. A mentor has at most one session a day, so a larger club has more
+ * mentors. A seventh of the sessions is in the future.
  */
 import pg from 'pg';
 import { listSlots } from '../../domain/mentorships/classroom.ts';
@@ -51,7 +51,7 @@ const reads: Readonly<Record<string, Read<Club>>> = {
   'slots of 31 days': (db, { clubId, studentId }) => listSlots(db, { clubId, id: studentId }, publicId, {}, new Date()),
 };
 
-/** Measures each read at both sizes, and prints a line for each read. */
+/** Prints a line for each read, at both sizes. */
 export async function measureSessionLists(): Promise<void> {
   await onTwoSizes('sessions', load, async ({ sizes: compare }) => {
     for (const [what, read] of Object.entries(reads)) await compare(what, read);
@@ -65,15 +65,15 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
   const students = Math.max(50, records / 20);
   const mentors = Math.max(10, records / 1_000);
   const each = records / mentors;
-  // Each mentor has one session a day. This number of mentors have their session at the same hour, each with a different student. The next
-  // mentors meet the same students an hour later.
+  // This number of mentors have their session at the same hour, each with a different student. The next mentors meet the same students an
+  // hour later.
   const atATime = Math.max(1, students / each);
   const club = { clubId, mentorId: nth(1, 1), mentorshipId: nth(2, 1), studentId: nth(3, 1) };
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const run = (statement: string, ...values: unknown[]) => client.query(statement, values);
   try {
-    // During the load, foreign keys and tally triggers are off, and the load itself writes the tallies.
+    // Foreign keys and tally triggers are off, and the load writes the tallies.
     await run(`SET session_replication_role = replica`);
     await run(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, clubId);
     await run(`INSERT INTO club_plans (club_id, plan, status) VALUES ($1, 'business', 'active')`, clubId);
@@ -126,7 +126,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        SELECT club_id, 'sessions_' || status, lpad(to_hex(floor(extract(epoch FROM starts_at) / 86400)::bigint), 32, '0')::uuid, false, count(*)
          FROM mentorship_sessions GROUP BY 1, 2, 3`,
     );
-    // Vacuums the tables, because in production autovacuum keeps them in this state.
+    // VACUUM puts the tables into the state in which autovacuum keeps them in production.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

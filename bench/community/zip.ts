@@ -1,7 +1,6 @@
 /**
- * `npm run bench -- community zip` downloads an archive of 5 GB from the file listener (REPO-6). It compares the time with bare streams of
- * the same objects from the same store, and with a process that only pipes them. It also measures the API's memory during the download.
- * All ten rows of the archive name one object, so the store reads it from its cache.
+ * `npm run bench -- community zip`: an archive of 5 GB from the file listener (REPO-6), beside bare streams of its objects, and beside a
+ * process that only pipes them; also the API's memory. All ten rows name one object, so the store reads it from its cache.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -58,7 +57,7 @@ export async function measureZip(): Promise<void> {
       });
     const download = (from: string) =>
       rateOf(async () => {
-        // This function reads with Node's own HTTP client, like the S3 client above.
+        // This is Node's own HTTP client, like in the S3 client above.
         const [answer] = (await once(get(from), 'response')) as [IncomingMessage];
         if (answer.statusCode !== 200) throw new Error(`The archive was answered ${answer.statusCode}.`);
         let bytes = 0;
@@ -102,10 +101,7 @@ function* pieces(): Generator<Buffer> {
   for (let remaining = fileBytes; remaining > 0; remaining -= piece.length) yield piece;
 }
 
-/**
- * Inserts a student with access to a repository of ten files. All ten files have the content of one object in the store. @param key the key
- * of this object
- */
+/** A student with access to a repository of ten files, all with the content of one object. @param key the key of this object */
 async function addReader(
   source: DataSource,
   clubId: string,
@@ -145,7 +141,7 @@ async function addReader(
   return { repositoryId, studentId };
 }
 
-/** @param work downloads the archive, and returns the number of received bytes @returns megabytes a second */
+/** @param work returns the number of received bytes @returns megabytes a second */
 async function rateOf(work: () => Promise<number>): Promise<number> {
   const startedAt = performance.now();
   const bytes = await work();

@@ -1,5 +1,5 @@
 /**
- * The gold set: small files of every kind. For each file, it has the text that a person reads in the file. See
+ * The gold set: small files of every kind, each with the text that a person reads in it. See
  * test/domain/knowledge/extraction/gold/README.md.
  */
 import { readFile, readdir } from 'node:fs/promises';
@@ -12,15 +12,15 @@ export type GoldKind = (typeof goldKinds)[number];
 /** A paragraph, a heading, a row of a table (cells between ` | `), or an item of a list with its number. */
 export interface GoldBlock {
   text: string;
-  /** The reader may return this block at any position among the other blocks. Examples are a footnote or a box beside the text. */
+  /** The block may come at any position, such as a footnote or a box beside the text. */
   anywhere?: true;
   /** Only OCR can read these words. A reader without OCR must return this warning. */
   unreadable?: SourceWarningCode;
-  /** The number of the page or slide with an unreadable block, from 1. */
+  /** The page of an unreadable block, from 1. */
   page?: number;
 }
 
-/** A cell of a table: its value, the header of its column, and a different cell of its row. An empty value means an empty cell. */
+/** A value, the header of its column, and another cell of its row. An empty value means an empty cell. */
 export interface GoldCell {
   column: string;
   row: string;
@@ -30,34 +30,34 @@ export interface GoldCell {
 export interface Gold {
   file: string;
   kind: GoldKind;
-  /** The media type that the upload announces. */
+  /** The announced media type. */
   says: string | null;
   language: string;
   writer: string;
   /** The script that creates the file. */
   made: string;
-  /** The difficult features of the file that the file is meant to test, for example empty cells. */
+  /** The difficult features that the file tests, such as empty cells. */
   covers: readonly string[];
-  /** The text that a person reads, in reading order. Empty if the file must be refused. */
+  /** The blocks in reading order. Empty if the file must be refused. */
   text: readonly GoldBlock[];
-  /** Words that must stay next to each other, mostly numbers with superscripts or subscripts. */
+  /** Words that must stay next to each other, mostly with superscripts or subscripts. */
   numbers: readonly string[];
   cells: readonly GoldCell[];
-  /** The texts of headers and merged cells, which a reader may repeat for each row or passage. */
+  /** Headers and merged cells, which a reader may repeat. */
   repeatable: readonly string[];
-  /** Words in the file that a person does not see. The result is the same whether a reader returns these words or not. */
+  /** A person does not see these words. A reader may return them or not. */
   hidden: readonly string[];
-  /** Words that a reader must not return. */
+  /** A reader must not return these words. */
   absent: readonly string[];
-  /** For some words of the text, other spellings of the word that also count as right. */
+  /** Other spellings of words that are also right. */
   same: Readonly<Record<string, readonly string[]>>;
-  /** The reader must refuse the file with one of these codes. Empty if the file must be read. */
+  /** The reader must refuse the file with one of these codes. */
   refused: readonly string[];
 }
 
 const folder = new URL('../../test/domain/knowledge/extraction/gold/', import.meta.url);
 
-/** @returns every description of the set, in the order of the file names @throws Error if a description lacks its file */
+/** @returns the gold texts in the order of the file names @throws Error if a description lacks its file */
 export async function readGoldSet(): Promise<Gold[]> {
   const names = (await readdir(new URL('files/', folder))).toSorted();
   const descriptions = (await readdir(new URL('texts/', folder))).toSorted();
@@ -75,7 +75,7 @@ export async function readGoldFile({ file }: Gold): Promise<Uint8Array<ArrayBuff
   return new Uint8Array(await readFile(new URL(`files/${file}`, folder)));
 }
 
-/** The known faults of each file, worded as the function `judge` reports them. */
+/** The known faults of each file, in the words of `judge`. */
 export type KnownFaults = Readonly<Record<string, readonly string[]>>;
 
 export const knownFaultsFile = fileURLToPath(new URL('known-faults.json', folder));

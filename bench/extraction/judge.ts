@@ -1,12 +1,11 @@
 /**
- * Compares the result of a reader for a file with the gold text of this file. The functions have no side effects, so their tests explain
- * the figures.
+ * Compares the result of a reader with the gold text of the file. The functions have no side effects, so their tests explain the figures.
  */
 import type { SourceWarning } from '../../entities/knowledge/values.ts';
 import type { Gold, GoldBlock, GoldCell } from './gold.ts';
 import { canonical, tokensOf } from './tokens.ts';
 
-/** The result of a reader for a file: the passages and warnings, or the code with which the reader refuses the file. */
+/** Passages and warnings, or the code of the refusal. */
 export type Reading =
   | {
       result: 'read';
@@ -15,7 +14,7 @@ export type Reading =
     }
   | { result: 'unreadable'; code: string };
 
-/** The number of right items, and the number of all items. */
+/** The number of right items, and of all items. */
 export interface Share {
   right: number;
   of: number;
@@ -23,33 +22,26 @@ export interface Share {
 
 export interface Judgement {
   /**
-   * The share of words that were read correctly. The gold text has the correct words. The share is the number of gold words that were read,
-   * divided by the number of gold words plus extra words. A wrong word instead of a gold word counts twice, as a missing word and as an
-   * extra word. Each word counts as often as it occurs. Unreadable words do not count. Hidden words and repeated headers are not extra.
+   * Gold words that were read, divided by gold words plus extra words. So a wrong word counts twice: as missing and as extra. Each word
+   * counts as often as it occurs. Unreadable words do not count. Hidden words and repeated headers are not extra.
    */
   words: Share;
-  /**
-   * The share of the read gold words that are in the order of the gold text (by the longest common subsequence). Blocks with
-   * `anywhere` are left out.
-   */
+  /** The read gold words in the order of the gold text (longest common subsequence), without blocks with `anywhere`. */
   order: Share;
-  /** The share of the gold text's numbers whose words are next to each other in the result. */
+  /** Numbers whose words are next to each other in the result. */
   numbers: Share;
   /**
-   * The share of table cells whose value is in one passage with the header of its column. There are two ways to write the header. A
-   * Markdown row above has the header in the same column, or the passage has `header: value`. An empty cell also takes up a column.
+   * Table cells whose value is in one passage with the header of its column: in a Markdown row above, or as `header: value`. An empty cell
+   * also takes up a column.
    */
   cells: Share;
-  /** The share of expected warnings and refusals that the reader returned. */
+  /** The share of expected warnings and refusals that came. */
   warned: Share;
-  /**
-   * The number of words of the gold text that are missing, although the reader gave no warning about their page. Words of a refused file do
-   * not count.
-   */
+  /** Missing words of pages without a warning. Words of a refused file do not count. */
   lostSilently: number;
-  /** The texts that the reader returned, although it must not return them. */
+  /** Texts that the reader must not return. */
   shownWrongly: number;
-  /** The faults, one on each line, in the order of the gold text. The same result always gives the same lines. */
+  /** One on each line, in the order of the gold text. The same result always gives the same lines. */
   faults: string[];
 }
 
@@ -111,10 +103,7 @@ function judgeRefusal({ refused }: Gold, reading: Reading): Judgement {
   };
 }
 
-/**
- * The headings and texts in reading order. When the path of headings changes, the text contains all headings from the first changed heading
- * on.
- */
+/** In reading order. When the path of headings changes, it has all headings from the first changed one on. */
 function textOf(passages: readonly { headings: readonly string[]; text: string }[]): string {
   const parts: string[] = [];
   let path: readonly string[] = [];
@@ -137,7 +126,7 @@ interface Compared {
   order: Share;
   missing: Missing[];
   extra: string[];
-  /** The words that were read in a wrong order. */
+  /** Words that were read in a wrong order. */
   moved: string[];
 }
 
@@ -182,7 +171,6 @@ function compareWords(gold: Gold, read: readonly string[]): Compared {
   };
 }
 
-/** A multiset of words. */
 class Bag {
   readonly #counts = new Map<string, number>();
 
@@ -190,7 +178,6 @@ class Bag {
     for (const word of words) this.#counts.set(word, (this.#counts.get(word) ?? 0) + 1);
   }
 
-  /** @returns whether the word was in the multiset */
   take(word: string): boolean {
     const count = this.#counts.get(word) ?? 0;
     if (count > 0) this.#counts.set(word, count - 1);
@@ -202,7 +189,7 @@ class Bag {
   }
 }
 
-/** @returns the pairs of positions of a longest common subsequence. Time and memory grow with the product of the two lengths */
+/** @returns Pairs of positions. Time and memory grow with the product of the two lengths. */
 function commonSubsequence(one: readonly string[], other: readonly string[]): [number, number][] {
   const width = other.length + 1;
   const lengths = new Uint16Array((one.length + 1) * width);
@@ -245,8 +232,8 @@ const normalized = (text: string) => canonical(text).replaceAll('\\|', '|').repl
 const isEmptyCell = (cell: string | undefined) => cell === undefined || ['', '-', '–', '—'].includes(cell);
 
 /**
- * @param page the page on which the reader lost words; undefined if the file has no pages
- * @param code the code of the expected warning; if undefined, any warning about lost text is accepted
+ * @param page with lost words; undefined if the file has no pages
+ * @param code the expected warning; if undefined, any warning about lost text
  */
 function isWarned(warnings: readonly SourceWarning[], page: number | undefined, code?: string): boolean {
   return warnings.some(
@@ -256,7 +243,7 @@ function isWarned(warnings: readonly SourceWarning[], page: number | undefined, 
   );
 }
 
-/** The maximum number of blocks with missing words that are listed. If the text of a whole file is missing, the first blocks are enough. */
+/** If the text of a whole file is missing, the first blocks are enough. */
 const mostMissing = 12;
 
 function missingFaults(missing: readonly Missing[], gold: Gold): string[] {

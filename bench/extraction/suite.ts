@@ -1,7 +1,6 @@
 /**
- * `npm run bench -- extraction [kind …]` measures how well the product reads the files of the gold set. It prints a line for each kind of
- * file, a line for all kinds, and then the faults of each file. `Judgement` defines the shares. The shares are computed over all words,
- * numbers and cells of the files.
+ * `npm run bench -- extraction [kind …]`: how well the product reads the files of the gold set, for each kind and for all kinds, with the
+ * faults of each file. `Judgement` defines the shares.
  */
 import { extract } from '../../domain/knowledge/extraction/extraction.ts';
 import type { Source } from '../../domain/knowledge/extraction/extraction-thread.ts';
@@ -32,7 +31,7 @@ export async function benchExtraction(selection: readonly string[]): Promise<voi
   }
 }
 
-/** Reads the file as the worker does. */
+/** Like the worker. */
 export async function readGold(gold: Gold): Promise<Reading> {
   const bytes = await readGoldFile(gold);
   const language = gold.language.startsWith('pt') ? 'pt' : 'en';
@@ -43,7 +42,7 @@ export async function readGold(gold: Gold): Promise<Reading> {
   return extract(source, { onPage: () => {}, signal: new AbortController().signal });
 }
 
-/** Returns the line of figures that is printed for these files. @param name their kind */
+/** @param name their kind */
 export function figuresOf(name: string, judgements: readonly Judgement[]): string {
   const text = (key: string, value: number | undefined) =>
     isShare(key) ? (value?.toFixed(2) ?? 'none') : String(value);
@@ -53,9 +52,9 @@ export function figuresOf(name: string, judgements: readonly Judgement[]): strin
 
 const isShare = (key: string) => /right$|^warned$/.test(key);
 
-/** @returns each figure by its name. A figure is undefined if no file has such a share */
+/** @returns undefined if no file has such a share */
 function countsOf(judgements: readonly Judgement[]): [name: string, value: number | undefined][] {
-  // A share is rounded down, so that it is 1 only if everything is right.
+  // The share is rounded down, so that it is 1 only if everything is right.
   const share = (shares: readonly Share[]) => {
     const [right, of] = [sum(shares.map((one) => one.right)), sum(shares.map((one) => one.of))];
     return of === 0 ? undefined : Math.floor((right / of) * 100) / 100;

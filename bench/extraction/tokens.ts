@@ -1,26 +1,26 @@
-/** Splits a text into words, which the gold set then compares. */
+/** Splits a text into the words that the gold set compares. */
 
 const unseen = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\uFFF9-\uFFFB]/gu;
 const raised = /[\u00B2\u00B3\u00B9\u2070-\u207F]+/g;
 const lowered = /[\u2080-\u209C]+/g;
-/** Signs next to which a blank does not matter: `E = mc²` is the same as `E=mc²`. */
+/** Beside these, blanks do not matter: `E = mc²` is `E=mc²`. */
 const signs = /[ ]*([=+×÷·≤≥≈±])[ ]*/g;
 
-/** The letters of scripts that write words without blanks between them. */
+/** These scripts have no blanks between words. */
 const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}ー々';
 const unspacedMarks = '、。「」『』，：；！？（）・';
 const gap = new RegExp(`(?<=[${unspaced}${unspacedMarks}]) +(?=[${unspaced}${unspacedMarks}])`, 'gu');
 const pieces = new RegExp(`[${unspaced}]\\p{M}*|[^${unspaced}${unspacedMarks}]+`, 'gu');
 
-/** The token that stands for a blank between two letters of such a script. */
+/** Stands for a blank between two letters of such a script. */
 const blank = '␣';
 
-/** Punctuation, bullets and bars between cells, which are removed from both ends of a word. */
+/** These characters are removed from both ends of a word. */
 const ends = '.,;:!?…()[]{}"\'“”‘’«»„|•◦▪‣●○■□☐☑☒–—·*،؛؟।';
 
 /**
- * Changes a text to one spelling, so that two texts can be compared. White space becomes a blank or a line feed. `10³`, `10^{3}` and
- * `10^(3)` become `10^3`, and subscripts become `H_2O`. Marks without width are removed, except the joiners U+200C and U+200D.
+ * Changes a text to one spelling, so that two texts can be compared. `10³`, `10^{3}` and `10^(3)` become `10^3`, and subscripts become
+ * `H_2O`. Marks without width are removed, except U+200C and U+200D.
  */
 export function canonical(text: string): string {
   return text
@@ -40,9 +40,8 @@ export function canonical(text: string): string {
 }
 
 /**
- * @param same other spellings of words. Each spelling is replaced by its key
- * @returns the words between blanks, without punctuation at their ends. In scripts without blanks each letter is a word, and so is a blank
- * between two letters.
+ * @param same each spelling is replaced by its key
+ * @returns words without punctuation at their ends. In scripts without blanks each letter is a word, and so is a blank between two letters
  */
 export function tokensOf(text: string, same: Readonly<Record<string, readonly string[]>> = {}): string[] {
   let spelled = canonical(text);

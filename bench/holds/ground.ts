@@ -1,4 +1,4 @@
-/** The stack of the measurement. Its API runs in a separate process, and reports how long it blocked its thread. The stack has one club. */
+/** An API in a separate process that reports how long it blocked its thread, and one club. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -17,7 +17,7 @@ import { testDatabase } from '../../test/toolkit/stack/database.ts';
 
 export interface Measured {
   status: number;
-  /** The longest time for which one call blocked the API's thread, in milliseconds. */
+  /** In milliseconds. */
   holdMs: number;
   /** The size of the answer's body. */
   bytes: number;
@@ -25,13 +25,13 @@ export interface Measured {
 }
 
 export interface HeldGround extends FuzzGround {
-  /** The measurement of the last call; undefined if the call failed. */
+  /** Undefined if the call failed. */
   last(): Measured | undefined;
 }
 
 const startTimeoutMs = 60_000;
 
-/** Starts the stack. The caller must close it. */
+/** The caller must close the result. */
 export async function openHeldGround(): Promise<HeldGround> {
   const server = await startRunServer(1);
   process.env['TEST_RUN_URL'] = server.url;

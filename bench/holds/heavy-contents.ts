@@ -1,16 +1,12 @@
-/**
- * These contents take the most time to read among all contents that the contract allows. The generated request bodies do not contain such
- * contents.
- */
+/** The contents that take the most time to read. The generated request bodies do not contain them. */
 import type { DataSource } from 'typeorm';
 import type { OperationId } from '../../contract/contract.ts';
 import type { World } from '../../test/proofs/fuzz/world/world.ts';
 
 interface HeavyContent {
   name: string;
-  /** Writes the content into a record of the scene. */
   write(source: DataSource, world: World): Promise<unknown>;
-  /** The operations that read the record. */
+  /** These operations read the record. */
   operations: readonly OperationId[];
 }
 
@@ -36,7 +32,7 @@ const ofAutomation: readonly OperationId[] = [
   'publishAutomation',
 ];
 
-/** An e-mail with text blocks that repeat the same characters. */
+/** The text blocks repeat the same characters. */
 const email = (blocks: number, text: string, most: number) => ({
   subject: 'News',
   blocks: Array.from({ length: blocks }, () => ({
@@ -55,12 +51,11 @@ const campaign = (name: string, content: object): HeavyContent => ({
   operations: ofCampaign,
 });
 
-/** An automation of the maximum size of a draft, whose steps are e-mails. */
+/** A draft of the maximum size; its steps are e-mails. */
 const automation = (name: string, content: object): HeavyContent => ({
   name: `an automation of ${name}`,
   write: (source, { valueOf }) =>
-    // `version_count` is 1000, so that the next version does not collide with a copied version. `multiplyRows` copies the versions, and
-    // numbers the copies.
+    // `version_count` is 1000, so that the next version does not collide with copies of `multiplyRows`.
     source.query(
       `UPDATE automations SET draft = jsonb_set(draft, '{steps}', $2::jsonb), version_count = 1000 WHERE id = $1`,
       [valueOf('own.workflow'), JSON.stringify([{ id: 'mail', kind: 'send_email', email: content }])],

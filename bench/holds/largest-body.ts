@@ -1,26 +1,20 @@
-/** Makes a request's body as large as its schema and the size limit of bodies allow. */
+/** Makes a request's body as large as its schema and the size limit allow. */
 import { isObject, type JsonObject } from '../../contract/openapi.ts';
 import { propertiesOf, schemaAt } from '../../test/proofs/fuzz/requests/values.ts';
 import { isRecord, type Json } from '../../test/proofs/fuzz/requests/step.ts';
 
-/**
- * The maximum number of bytes of all values in JSON. The default of `BODY_LIMIT_BYTES` is larger, because a body also contains names and
- * brackets.
- */
+/** This is less than the default of `BODY_LIMIT_BYTES`, because a body also contains names and brackets. */
 const mostBytes = 900_000;
-/** The number of items in a list that has no maximum in its schema. */
+/** The length of a list without a maximum. */
 const manyItems = 1_000;
-/** The number of characters in a text that has no maximum in its schema. */
+/** The length of a text without a maximum. */
 const manyCharacters = 20_000;
 
 interface Room {
   bytes: number;
 }
 
-/**
- * @param filler the text that is repeated to lengthen texts @returns the value, with texts and lists of their maximum length, as far as the
- * size limit allows
- */
+/** @param filler repeated to lengthen texts */
 export function largestBody(schema: JsonObject, value: Json, filler: string): Json {
   return grown(schema, value, filler, { bytes: mostBytes });
 }
@@ -39,10 +33,7 @@ function grown(unresolved: JsonObject, value: Json, filler: string, room: Room):
   );
 }
 
-/**
- * Finds the schema of a value. If the schema has alternatives (`oneOf`), the function returns the alternative whose `kind` is the value's
- * kind.
- */
+/** If there are alternatives (`oneOf`), returns the schema with the value's `kind`. */
 function chosen(schema: JsonObject, value: Json): JsonObject {
   const { oneOf } = schema;
   if (!Array.isArray(oneOf)) return schema;

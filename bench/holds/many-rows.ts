@@ -1,8 +1,8 @@
-/** Gives a club many records of each kind, so that the answer of every list is a full page of records of the maximum size. */
+/** Gives a club many records of each kind, so that every list is a full page of the largest records. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../platform/core/ids.ts';
 
-/** The columns of long texts, with the maximum length of each text in characters. */
+/** In characters. */
 const longestTexts: readonly (readonly [table: string, column: string, characters: number])[] = [
   ['lessons', 'content', 100_000],
   ['courses', 'description', 5_000],
@@ -19,10 +19,7 @@ const longestTexts: readonly (readonly [table: string, column: string, character
   ['mentorship_sessions', 'agenda', 2_000],
 ];
 
-/**
- * Fills the text columns of a club's records with texts of the maximum length. Each character has four bytes. @returns the columns that
- * cannot be filled, each with its reason
- */
+/** Fills each text with characters of four bytes. @returns the columns that cannot be filled, with the reason */
 export async function lengthenTexts(source: DataSource, clubId: Id): Promise<string[]> {
   const failed: string[] = [];
   for (const [table, column, characters] of longestTexts)
@@ -36,22 +33,22 @@ export async function lengthenTexts(source: DataSource, clubId: Id): Promise<str
   return failed;
 }
 
-/** The number of rows. It is larger than a page. */
+/** This is more than a page. */
 const copies = 120;
-/** Tables whose rows no operation lists, such as the tables of the engine and of sessions. */
+/** No operation lists these rows, such as the tables of the engine and of sessions. */
 const unlisted = /^(facts|wakes|.*_sessions|pending_|rate_|vault_|one_time_|transactional_|.*_tallies|.*_months|clubs)/;
 
 interface Column {
   name: string;
   type: string;
   isUnique: boolean;
-  /** Whether the column refers to another table and may be null. */
+  /** The column refers to another table and may be null. */
   mayNameNothing: boolean;
   isGenerated: boolean;
 }
 
 /**
- * Copies the largest row of the club in every table. A copy has new values in unique columns.
+ * Copies the club's largest row of every table, with new values in unique columns.
  * @returns the tables whose rows cannot be copied, with the reason
  */
 export async function multiplyRows(source: DataSource, clubId: Id): Promise<string[]> {

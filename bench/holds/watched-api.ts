@@ -1,4 +1,4 @@
-/** Reports how long the API's process blocked its thread. This module is loaded into the process before the API starts. */
+/** Reports how long the API's process blocked its thread. Loaded into the process before the API starts. */
 import { createServer } from 'node:http';
 import { watchHolds } from '../../test/toolkit/drive/loop-holds.ts';
 

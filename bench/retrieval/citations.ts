@@ -1,4 +1,4 @@
-/** `npm run bench -- retrieval citations`: asks every question of the set, and compares each citation with the page that it names. */
+/** `npm run bench -- retrieval citations` asks every question of the set, and compares each citation with the page that it names. */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { Secret } from '../../platform/core/secret.ts';
@@ -16,7 +16,7 @@ import type { RetrievalSet } from './set.ts';
 
 const model = 'claude-sonnet-5-5';
 
-/** Uses the product's own search, prompt, client and citations, and the configured model. */
+/** Measures the product's own search, prompt, client and citations, with the configured model. */
 export async function measureCitations(
   source: DataSource,
   clubs: Record<CorpusLanguage, BenchClub>,
@@ -83,7 +83,7 @@ function isGold(question: GoldQuestion, documents: readonly CorpusDocument[], ci
   );
 }
 
-/** A citation of several pages is compared with their joined text. */
+/** For a citation of several pages, their texts are joined. */
 function standsWhereItSays(question: GoldQuestion, documents: readonly CorpusDocument[], citation: Citation): boolean {
   const document = documentOf(question, documents, citation);
   const { pageFrom, pageTo, citedText } = citation;

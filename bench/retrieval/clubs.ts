@@ -1,7 +1,4 @@
-/**
- * Creates clubs whose material is a corpus. Either the product's own reader and rules index the material, or the indexed rows of another
- * club are copied.
- */
+/** Clubs whose material is a corpus: indexed by the product, or copied from another club. */
 import type { DataSource } from 'typeorm';
 import { readFile } from '../../domain/knowledge/extraction/read-out.ts';
 import { withWords } from '../../domain/knowledge/indexing/passage-words.policy.ts';
@@ -18,10 +15,7 @@ export interface BenchClub {
   passages: number;
 }
 
-/**
- * @returns a club with an agent that answers from these documents. Each document is a PDF of the library, and is read and split into
- * passages
- */
+/** @returns a club with an agent that answers from these documents; each is a PDF of the library */
 export async function indexClub(
   source: DataSource,
   language: CorpusLanguage,
@@ -39,7 +33,7 @@ export async function indexClub(
   return club;
 }
 
-/** Creates a club with a published agent that has no material. */
+/** Adds a club with a published agent without material. */
 export async function emptyClub(source: DataSource, language: Language): Promise<BenchClub> {
   const club = { clubId: newId(), agentId: newId(), passages: 0 };
   await source.query(`INSERT INTO clubs (id, name, slug, language, created_at) VALUES ($1, 'Club', $2, $3, now())`, [
@@ -55,7 +49,7 @@ export async function emptyClub(source: DataSource, language: Language): Promise
   return club;
 }
 
-/** Adds a file of the library to the material of the club's agent. @returns the id of the source that belongs to this file */
+/** Adds a file to the material of the club's agent. @returns the id of the file's source */
 export async function addFile(
   source: DataSource,
   { clubId, agentId }: BenchClub,
@@ -81,7 +75,7 @@ export async function addFile(
   return sourceId;
 }
 
-/** Writes the passages of a source as indexing does. */
+/** Like indexing. */
 export async function addPassages(
   source: DataSource,
   { clubId }: BenchClub,
@@ -93,12 +87,12 @@ export async function addPassages(
   );
 }
 
-/** The number of passages in each copied file. */
+/** The number of passages of a copied file. */
 const usualFileLength = 100;
 
 /**
- * Creates a club with copies of another club's passages, by default in files of a hundred passages. The index of words is as complete as
- * after the upkeep of the worker. During the copy, triggers are off, because each copied row already has the words of its original.
+ * Copies another club's passages, by default into files of a hundred passages. The index of words is complete, as after the upkeep of the
+ * worker. Triggers are off, because each copied row already has its words.
  */
 export async function copyClub(
   source: DataSource,

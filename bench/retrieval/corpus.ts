@@ -1,7 +1,6 @@
 /**
- * Reads a corpus, which is a set of documents in Markdown, with a folder for each language ({@link readCorpus}). Creates the PDFs that a
- * club would upload ({@link pdfOf}). Reads the questions about the documents ({@link readQuestions}). {@link standsOn} checks whether a
- * cited text is on a page.
+ * A corpus: documents in Markdown, with a folder for each language ({@link readCorpus}), their PDFs ({@link pdfOf}), and questions about
+ * them ({@link readQuestions}). {@link standsOn} checks whether a cited text is on a page.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -16,7 +15,7 @@ export type CorpusLanguage = (typeof corpusLanguages)[number];
 
 /** A heading, a paragraph, an item of a list, or the title of a box. */
 export interface CorpusBlock {
-  /** The level of a heading, from 1 for the highest heading to 3. */
+  /** A level from 1 (highest) to 3. */
   level?: number;
   kind: 'heading' | 'paragraph' | 'item' | 'label';
   text: string;
@@ -24,10 +23,10 @@ export interface CorpusBlock {
 
 export interface CorpusDocument {
   language: CorpusLanguage;
-  /** The name by which questions refer to the document. */
+  /** Questions refer to the document by this name. */
   name: string;
   title: string;
-  /** The pages in order, beginning with page 1. */
+  /** The first item is page 1. */
   pages: CorpusBlock[][];
 }
 
@@ -35,13 +34,13 @@ export interface GoldQuestion {
   id: string;
   language: CorpusLanguage;
   document: string;
-  /** The pages that answer the question. Each page alone is enough for an answer. */
+  /** Each page alone answers the question. */
   pages: number[];
   tags: string[];
   question: string;
 }
 
-/** @param directory a directory with a folder for each language @returns all documents, in a stable order */
+/** @param directory with a folder for each language @returns the documents in a stable order */
 export async function readCorpus(directory: string): Promise<CorpusDocument[]> {
   const documents: CorpusDocument[] = [];
   for (const language of corpusLanguages) {
@@ -54,7 +53,7 @@ export async function readCorpus(directory: string): Promise<CorpusDocument[]> {
   return documents;
 }
 
-/** @param file a list of questions, in JSON */
+/** @param file JSON */
 export async function readQuestions(file: string): Promise<GoldQuestion[]> {
   return JSON.parse(await readFile(file, 'utf8')) as GoldQuestion[];
 }
@@ -76,14 +75,11 @@ function blocksOf(page: string): CorpusBlock[] {
   });
 }
 
-/**
- * The size of a page in points. The page is high enough for the longest text, so that each page of the document becomes one page of the
- * PDF.
- */
+/** In points. High enough for the longest text, so that each page becomes one page of the PDF. */
 const paper = { width: 595, height: 1_400, margin: 50 };
 const sizes = { title: 24, heading: [20, 16, 13], text: 10 };
 
-/** @returns the bytes of a PDF with the document's pages @throws Error if a page does not fit */
+/** @throws Error if a page does not fit */
 export async function pdfOf(document: CorpusDocument): Promise<Buffer> {
   const pdf = new PDFDocument({
     size: [paper.width, paper.height],
@@ -110,7 +106,7 @@ function draw(pdf: PDFKit.PDFDocument, { kind, level = 1, text }: CorpusBlock): 
   pdf.text(kind === 'item' ? `• ${text}` : text, { paragraphGap: kind === 'item' ? 0 : 6 });
 }
 
-/** @param page from 1 @returns whether a page contains a text, ignoring white space, hyphens (which end lines) and list markers */
+/** @param page from 1 @returns whether the page has the text, without white space, hyphens and list markers */
 export function standsOn(document: CorpusDocument, page: number, text: string): boolean {
   const plain = (words: string) => words.normalize('NFKC').replace(/[\s•-]+/g, '');
   const blocks = document.pages[page - 1] ?? [];

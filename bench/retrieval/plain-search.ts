@@ -1,14 +1,11 @@
-/**
- * Postgres's own search, for comparison. Each result must contain all words of the search (`websearch_to_tsquery`), and ts_rank orders the
- * results.
- */
+/** Postgres's own search, for comparison: `websearch_to_tsquery` requires all words, and ts_rank orders the results. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../platform/core/ids.ts';
 import type { GoldQuestion } from './corpus.ts';
 
 const configurations = { en: 'english', pt: 'portuguese' } as const;
 
-/** @returns the first passages of a club. The search uses the same title, headings and text as our own search */
+/** @returns the first passages, from title, headings and text like our own search */
 export async function searchPlainly(
   source: DataSource,
   clubId: Id,

@@ -1,8 +1,4 @@
-/**
- * Chooses the material and the questions of the benchmark. These are the two handbooks and their questions. If the handbooks are
- * unavailable, the bench uses a
- * smaller handbook of a fictitious school, which was written for this project.
- */
+/** The material and the questions of the benchmark: two handbooks, or a smaller handbook of a fictitious school if they are unavailable. */
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '../../config.ts';
 import { readCorpus, readQuestions, type CorpusDocument, type GoldQuestion } from './corpus.ts';
@@ -15,7 +11,7 @@ export interface RetrievalSet {
 
 const placeOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** @param report receives progress, and the name of the chosen set */
+/** @param report gets progress, and the name of the chosen set */
 export async function chooseSet(env: Environment, report: (line: string) => void): Promise<RetrievalSet> {
   try {
     const documents = await readCorpus(await obtainHandbooks(env, report));

@@ -27,15 +27,15 @@ import { chooseSet, type RetrievalSet } from './set.ts';
 
 export const retrievalMeasurements = ['quality', 'scripts', 'citations', 'size', 'removal'];
 
-/** The number of passages that count: a page is found if one of these first passages is from the page. */
+/** A page is found if one of these first passages is from it. */
 const mostPassages = 8;
-/** The number of times that each question is asked, to measure its time. */
+/** Each question is repeated, to measure its time. */
 const repetitions = 5;
 
 const sizes = { small: 5_000, large: 50_000 };
 const others = { clubs: 200, passages: 5_000 };
 
-/** @param selection the names of the measurements to run, from `retrievalMeasurements` */
+/** @param selection names from `retrievalMeasurements` */
 export async function benchRetrieval(selection: readonly string[]): Promise<void> {
   const ofHandbooks = selection.filter((name) => name !== 'scripts');
   const set = ofHandbooks.length > 0 ? await chooseSet(process.env, progress) : undefined;
@@ -76,7 +76,7 @@ async function rollUpAll(source: DataSource): Promise<void> {
   while ((await rollUpWords(new Database(source, { notify() {} }), 10_000)) > 0);
 }
 
-/** The position of the first passage from a gold page, counted from 1; 0 if no passage is from a gold page. */
+/** The first passage from a gold page, from 1; 0 if there is none. */
 interface Place {
   ours: number;
   plain: number;
@@ -108,10 +108,7 @@ async function measureQuality(source: DataSource, clubs: Clubs, { documents, que
   }
 }
 
-/**
- * The groups of a question. The ranking was tuned with half of the questions, those with an even number. The other half shows whether the
- * ranking is also good for new questions.
- */
+/** The ranking was tuned with the questions of even numbers. The others show whether it is also good for new questions. */
 function groupsOf({ id, language, tags }: GoldQuestion): string[] {
   const half = Number(id.slice(-2)) % 2 === 0 ? 'tuned on' : 'held out';
   return ['all', half, language, ...tags.map((tag) => `${language} ${tag}`)];
@@ -148,7 +145,7 @@ async function timesOf(
 
 const percentiles = (took: readonly number[]) => ({ p50: quantile(took, 0.5), p95: quantile(took, 0.95) });
 
-/** Expensive questions. They have only very common words, and more words than a person would write. */
+/** These questions have only very common words, far too many words, or misspelled words. */
 const heavy = {
   common: 'system files and user packages with the configuration of a network',
   long: 'How do I configure the network, the packages, the users and the files of a system with a server? '.repeat(80),
@@ -182,10 +179,7 @@ async function measureSize(source: DataSource, clubs: Clubs, { questions }: Retr
   }
 }
 
-/**
- * Removes a file of 20,000 passages from the index. Measures the time that the administrator waits, and the time until no row of the file
- * remains.
- */
+/** A file of 20,000 passages: the time that the administrator waits, and the time until no row remains. */
 async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
   const passages = 20_000;
   const { clubId, agentId } = await copyClub(source, 'en', clubs.en, passages, passages);
@@ -216,7 +210,7 @@ async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
   });
 }
 
-/** Inserts a million passages of other clubs. The index is built after the insertion, as when a backup is restored. */
+/** The index is built after the insertion, as in the restore of a backup. */
 async function addOthers(source: DataSource, clubs: Clubs): Promise<void> {
   const started = performance.now();
   const [index] = await source.query<{ definition: string }[]>(

@@ -1,4 +1,4 @@
-/** Measures the effects if every statement of the worker takes a second longer: for receivers, and for operators (ENG-18). */
+/** Every statement of the worker takes a second longer: the effects for receivers and operators (ENG-18). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progress, quantile, report, waitUntil } from '../support.ts';
 import type { DelayLine } from './delay-line.ts';
@@ -7,7 +7,7 @@ import { commitFact, type Scene } from './scene.ts';
 const addedMs = 1_000;
 const clubs = 20;
 const facts = 200;
-/** The time that each receiver takes to answer. Attempts in progress must be recorded despite the slow statements. */
+/** Attempts in progress must be recorded despite the slow statements. */
 const answerMs = 500;
 const limitMs = 600_000;
 

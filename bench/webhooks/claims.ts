@@ -1,4 +1,4 @@
-/** Measures the cost of a relay's claim, with 10 or 5,000 clubs, and with a short backlog or a million facts. */
+/** The cost of a relay's claim, with 10 or 5,000 clubs, and with a short backlog or a million facts. */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { claimFacts, removeFacts } from '../../platform/engine/facts.ts';
@@ -13,10 +13,10 @@ const queues = [
   { clubs: 5_000, factsOfEach: 2 },
   { clubs: 5_000, factsOfEach: 200 },
 ] as const;
-/** The number of facts of one claim. */
+/** The number of facts in one claim. */
 const room = 16;
 const rounds = 5;
-/** The number of claims of a round. The bare statement follows each claim. */
+/** The claims of a round. The bare statement follows each claim. */
 const claims = 50;
 const warmUps = 20;
 
@@ -44,7 +44,7 @@ export async function benchClaims(): Promise<void> {
   await onFreshStack(['postgres'], onStack, { durable: true });
 }
 
-/** Inserts facts of these clubs. A third of the facts is bulk work. */
+/** A third of the facts is bulk work. */
 async function fill(source: DataSource, clubs: number, factsOfEach: number): Promise<void> {
   await source.query(
     `INSERT INTO facts (id, club_id, type, student_id, occurred_at, priority)
@@ -56,7 +56,7 @@ async function fill(source: DataSource, clubs: number, factsOfEach: number): Pro
   await source.query(`VACUUM ANALYZE facts`);
 }
 
-/** The bare statement: it leases the same number of rows as a claim, but finds them by their known keys. */
+/** Leases as many rows as a claim, but finds them by known keys. */
 const leaseKnown = prepared<object, { clubIds: readonly string[]; ids: readonly string[] }>(
   'bench_lease_known',
   (value) => `UPDATE facts SET lease_until = clock_timestamp() + interval '30 s'
@@ -64,7 +64,7 @@ const leaseKnown = prepared<object, { clubIds: readonly string[]; ids: readonly 
    RETURNING facts.id, facts.club_id, type, student_id, subject_id, details, occurred_at, priority`,
 );
 
-/** After each claim, its facts are removed, so that the queue is like the queue of a working relay. */
+/** After each claim, its facts are removed, so that the queue is like a working relay's. */
 async function measure(source: DataSource, words: string): Promise<void> {
   const turn = turnFromAnywhere();
   const measured: Round[] = [];

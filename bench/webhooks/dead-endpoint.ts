@@ -4,12 +4,12 @@ import { sendTest } from '../../domain/webhooks/events/test-event.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Scene } from './scene.ts';
 
-/** The time within which an attempt must fail. Attempts begin immediately, so this time is enough even for a slow machine. */
+/** Attempts begin immediately, so this is enough even for a slow machine. */
 const attemptLimitMs = 20_000;
-/** The breaker must be open after this number of facts. Five failures open it. */
+/** The breaker must be open by then. Five failures open it. */
 const maxFacts = 20;
 
-/** Commits facts one after another until the failed attempts have opened the breaker. */
+/** Sends messages one after another, until the failed attempts have opened the breaker. */
 export async function throttle(db: Database, club: BenchClub): Promise<void> {
   for (let facts = 1; facts <= maxFacts; facts++) {
     await commitFact(db, club);
@@ -38,7 +38,7 @@ async function breakerOf(
 }
 
 /**
- * Waits until all committed facts of the endpoint are fanned out, and all their due deliveries are parked.
+ * All committed facts are fanned out, and all due deliveries are parked.
  * @returns the number of parked deliveries
  */
 export async function untilParked(
@@ -66,10 +66,7 @@ export async function untilParked(
   return now.parked;
 }
 
-/**
- * Acts like an administrator when the receiver works again: sends a test message. The test ignores the breaker, and its success resets the
- * breaker.
- */
+/** Like an administrator when the receiver works again. The test ignores the breaker, and its success resets the breaker. */
 export async function sendTestTo({ db, vault }: Scene, { clubId, endpointId }: BenchClub): Promise<void> {
   await sendTest({ db, vault }, clubId, endpointId, new Date());
 }

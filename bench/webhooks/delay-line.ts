@@ -1,19 +1,16 @@
-/**
- * A proxy to Postgres that delays every answer. A client that waits for each answer before its next statement has this delay with every
- * statement.
- */
+/** A proxy to Postgres that delays every answer, so every statement takes longer. */
 import { once } from 'node:events';
 import net from 'node:net';
 
 export interface DelayLine {
   /** For DATABASE_URL. */
   url: string;
-  /** Sets the delay that is added from now on, in milliseconds. */
+  /** In milliseconds; a change applies from now on. */
   delayMs: number;
   stop(): void;
 }
 
-/** @param url the address of the real Postgres */
+/** @param url of the real Postgres */
 export async function startDelayLine(url: string): Promise<DelayLine> {
   const address = new URL(url);
   const real = { port: Number(address.port), host: address.hostname };
@@ -38,7 +35,7 @@ export async function startDelayLine(url: string): Promise<DelayLine> {
       socket.setNoDelay(true);
     }
     near.pipe(far);
-    // Timers with the same delay end in the order of their start. So the bytes stay in order, except when the delay changes.
+    // Timers with equal delays end in the order of their start. So the bytes stay in order unless the delay changes.
     far.on('data', (bytes) => setTimeout(() => near.destroyed || near.write(bytes), line.delayMs));
   });
   server.listen(0, '127.0.0.1');

@@ -1,6 +1,6 @@
 /**
- * Measures the direct lane under three conditions: receivers that refuse messages, a transaction that prevents the vacuum of old rows, and
- * a long history.
+ * The direct lane under three conditions: receivers that refuse messages, a transaction that prevents the vacuum of old rows, and a long
+ * history.
  */
 import pg from 'pg';
 import { withoutLimits } from '../../entities/data-source.ts';
@@ -12,16 +12,13 @@ import { untilIdle } from './process-cost.ts';
 import { commitTogether, deliverBacklog, limitFor, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const warmUpShare = 1 / 4;
-/** Receivers refuse the first attempt of one message in this many. */
+/** Receivers refuse the first attempt of one message in 100, or in 10. */
 const refusedOneIn = [100, 10] as const;
-/** The number of seconds for which a transaction pins old rows before the measurement. A quick run sets fewer. */
+/** A transaction pins old rows for this time before the measurement. A quick run sets fewer. */
 const snapshotSeconds = Number(process.env['DIRECT_SNAPSHOT_SECONDS'] ?? 60);
 const history = { short: 10_000, long: Number(process.env['DIRECT_HISTORY'] ?? 5_000_000) };
 
-/**
- * Measures a backlog at receivers that refuse some messages. A workflow run repeats each refused message. An endpoint that refused a
- * message gets no direct attempts until it has accepted a message that a run sent.
- */
+/** A run repeats each refused message. The endpoint gets no direct attempts until it has accepted a message from a run. */
 export async function measureRefused(scene: Scene): Promise<void> {
   const { db, worker, clear } = scene;
   for (const oneIn of refusedOneIn) {
@@ -49,7 +46,7 @@ export async function measureRefused(scene: Scene): Promise<void> {
   }
 }
 
-/** Adds receivers that refuse the first attempt of one message in this many. */
+/** Adds receivers that refuse the first attempt of one message in `oneIn`. */
 async function addRefusing(
   scene: Scene,
   oneIn: number,
@@ -73,7 +70,7 @@ async function addRefusing(
   return { seeded, arrived: () => messages.size, refused: () => refused };
 }
 
-/** @returns the number of recorded first attempts a second, accepted or not, measured from the commit of all facts */
+/** @returns recorded first attempts a second, accepted or not, from the commit of all facts */
 async function firstAttemptsOf(
   db: Database,
   seeded: readonly BenchClub[],
@@ -98,7 +95,7 @@ async function countAttempted({ source }: Database, seeded: readonly BenchClub[]
   return row?.count ?? 0;
 }
 
-/** @returns for each lane, the number of first attempts that the worker has made so far */
+/** @returns first attempts so far, for each lane */
 async function firstAttemptsBy(port: number): Promise<{ direct: number; workflow: number }> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const of = (lane: string) =>
@@ -106,7 +103,7 @@ async function firstAttemptsBy(port: number): Promise<{ direct: number; workflow
   return { direct: of('direct'), workflow: of('workflow') };
 }
 
-/** Measures a backlog before and after a transaction has pinned old rows for a minute of load. */
+/** Measures before and after a transaction has pinned old rows for a minute of load. */
 export async function measureBesideSnapshot(scene: Scene): Promise<void> {
   const backlog = await aBacklog(scene);
   const without = await backlog('without a snapshot', rounds);
@@ -124,7 +121,7 @@ export async function measureBesideSnapshot(scene: Scene): Promise<void> {
   }
 }
 
-/** Measures a backlog while another club has a short or a long history in the same tables. */
+/** Another club has a short or a long history in the same tables. */
 export async function measureWithHistory(scene: Scene): Promise<void> {
   const { db, databaseUrl, worker, addClubs } = scene;
   const [owner] = await addClubs(['https://history.invalid/']);

@@ -1,7 +1,4 @@
-/**
- * Measures first attempts that the worker makes directly, without a run. One measurement delivers a backlog, and compares it with a bare
- * loop. In the other, facts arrive at a steady rate.
- */
+/** First attempts without a run: a backlog beside a bare loop, and facts that arrive at a steady rate. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -20,23 +17,17 @@ import {
 } from './scene.ts';
 
 export const rounds = 5;
-/**
- * The number of facts of a round. They take some seconds, so that the start and the end of the round have little influence. A quick run
- * uses fewer facts.
- */
+/** They take some seconds, so that the start and the end of a round have little influence. A quick run uses fewer. */
 export const factsARound = Number(process.env['DIRECT_FACTS'] ?? 8_000);
 const warmUpShare = 1 / 4;
-/** The number of listeners. It is so large that connections and slots of hosts and endpoints (HOOK-17, HOOK-16) do not limit the rate. */
+/** So many that connections and slots of hosts and endpoints (HOOK-17, HOOK-16) do not limit the rate. */
 export const listeners = 8;
 const clubsOfAListener = 5;
-/** The rates of arriving facts a second: a nearly idle lane, a busy lane, and more than the lane may handle. */
+/** Facts a second: a nearly idle lane, a busy lane, and more than the lane may handle. */
 const paces = [5, 400, 800] as const;
 const paceSeconds = Number(process.env['DIRECT_SECONDS'] ?? 20);
 
-/**
- * Measures the time from the commit of all facts of a round until each fact has a recorded 2xx. Compares this time with the time of the
- * bare loop for an equal number of messages.
- */
+/** From the commit of all facts until each has a recorded 2xx, beside the bare loop with as many messages. */
 export async function measureBacklog(scene: Scene): Promise<void> {
   const { db, worker, launch } = scene;
   const [{ urls, arrivals }, ofBare] = [await addListeners(scene), await addListeners(scene)];
@@ -54,7 +45,7 @@ export async function measureBacklog(scene: Scene): Promise<void> {
   await ours(factsARound * warmUpShare);
   await bare(factsARound * warmUpShare);
   const measured: Round[] = [];
-  // The product and the bare loop run alternately, so that a slow phase of the machine affects both.
+  // Each round measures both, so that a slow phase of the machine affects both.
   for (let round = 1; round <= rounds; round++) {
     await untilIdle(worker.pid);
     const figures = {
@@ -68,9 +59,7 @@ export async function measureBacklog(scene: Scene): Promise<void> {
   reportBeside('direct/s', measured);
 }
 
-/**
- * Commits facts at each rate. Measures how many deliveries are recorded a second, and the time from the commit of a fact to its arrival.
- */
+/** Deliveries a second at each rate, and the time from the commit of a fact to its arrival. */
 export async function measureArriving(scene: Scene): Promise<void> {
   const { db, worker } = scene;
   const { urls, arrivals } = await addListeners(scene);
@@ -106,9 +95,8 @@ export const addClubsAt = ({ addClubs }: Scene, urls: readonly string[]): Promis
   addClubs(Array.from({ length: clubsOfAListener }, () => urls).flat());
 
 /**
- * Commits facts at this rate, one commit directly after another. After a slow commit, the next commit contains more facts, so the rate
- * stays the same.
- * @returns the commit time of each event in `performance.now()`, by the event's id
+ * One commit after another. After a slow commit, the next has more facts, so the rate stays the same.
+ * @returns the commit time of each event in `performance.now()`
  */
 async function commitAtPace(
   db: Database,

@@ -1,21 +1,18 @@
-/** Measures the delays of one club's facts while the worker delivers thousands of facts that another club committed together. */
+/** The delays of one club's facts while the worker delivers thousands of facts of another club. */
 import { laneSettings, progress, quantile, report } from '../support.ts';
 import { measureDelays, times } from './pace.ts';
 import { commitFacts, withCost, type BenchClub, type Scene } from './scene.ts';
 
-/**
- * The number of facts that are committed together. A quick run uses fewer facts, but with too few facts the backlog is too short for the
- * measurement.
- */
+/** Committed together. A quick run uses fewer; with too few the backlog is too short. */
 const factsAtOnce = Number(process.env['FAIRNESS_FACTS'] ?? 5_000);
-/** The time limit for the backlog. Even 10 deliveries a second stay within this limit. */
+/** This time is enough for 10 deliveries a second. */
 const backlogLimitMs = 100 * factsAtOnce;
-/** The interval for the direct lane. This lane delivers the backlog within seconds, so the other club must commit its facts more often. */
+/** The direct lane delivers the backlog within seconds, so the other club must commit more often. */
 const otherEveryMs = laneSettings()['WEBHOOK_FIRST_ATTEMPT'] === 'direct' ? 50 : 200;
 const factsAlone = 100;
-/** The minimum number of facts for a meaningful p95. */
+/** A meaningful p95 needs this number of facts. */
 const leastFacts = 40;
-/** The target for the p95 of the other club, in milliseconds. */
+/** The p95 of the other club, in milliseconds. */
 const aim = 2_000;
 
 export async function measureFairness(scene: Scene): Promise<void> {

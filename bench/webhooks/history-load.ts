@@ -1,4 +1,4 @@
-/** Fills the history of one endpoint with a given number of deliveries. No delivery is older than the retention time. */
+/** Fills the history of one endpoint. No delivery is older than the retention time. */
 import pg from 'pg';
 import { withoutLimits } from '../../entities/data-source.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -12,31 +12,29 @@ export interface History {
   clubId: Id;
   endpointId: Id;
   deliveries: number;
-  /** The number of the newest deliveries that are still pending, and due. */
+  /** The number of newest deliveries that are still pending, and due. */
   pending: number;
-  /** The creation time of the newest delivery. The oldest delivery was created 90 days earlier. */
+  /** The time of the newest delivery; the oldest is 90 days older. */
   end: Date;
 }
 
 const tables = ['webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_bodies'] as const;
-/** The number of rows that one statement inserts. The trigger's transition table for this number of rows fits into memory. */
+/** One statement inserts so many rows. The trigger's transition table then fits into memory. */
 const chunk = 250_000;
 const historySeconds = retentionRules.historyMs / 1_000;
 
-/** Creates ids in the order of creation, like the product does. Each id belongs to the partition of its time. */
+/** In the order of creation, like the product's ids. Each belongs to the partition of its time. */
 const idOf = (kind: 1 | 2, n: string) =>
   `(lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), 12, '0') || '700${kind}8000' || lpad(to_hex(${n}), 12, '0'))::uuid`;
 const studentOf = (n: string) => `('01900003-0000-7000-8000-' || lpad(to_hex(${n} % 1000), 12, '0'))::uuid`;
 
 /**
- * Replaces the earlier history. Most deliveries succeeded, 2 of 100 failed, and 1 of 100 was canceled. One event type is common, and
- * another
- * type is rare. Only the last 30 days have bodies and attempts. Indexes are built after the rows, because rows with existing indexes would
- * take three times as long.
+ * Replaces the earlier history. 2 of 100 deliveries failed, and 1 of 100 was canceled. One event type is common, another is rare. Only the
+ * last 30 days have bodies and attempts. Indexes are built after the rows, because otherwise the inserts take three times as long.
  * @returns the ids of the pending deliveries
  */
 export async function loadHistory(db: Database, databaseUrl: string, history: History): Promise<Id[]> {
-  // The load has a separate connection, because connections of the product have time limits for statements and for idle transactions.
+  // The connections of the product have time limits for statements and for idle transactions.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
@@ -51,7 +49,7 @@ export async function loadHistory(db: Database, databaseUrl: string, history: Hi
     }
     for (const index of indexes) await client.query(index);
     while ((await rollUpTallies(db, chunk)) > 0);
-    // Vacuums the tables, because in production autovacuum keeps them in this state.
+    // VACUUM puts the tables into the state in which autovacuum keeps them in production.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // writes of the load that are still pending must not slow down the later measurements
     const { rows } = await client.query<{ id: Id }>(
@@ -78,8 +76,8 @@ async function dropIndexes(client: pg.Client): Promise<string[]> {
 
 async function loadChunk(client: pg.Client, history: History, from: number, to: number): Promise<void> {
   const { clubId, endpointId, deliveries, pending, end } = history;
-  // The deliveries are spread evenly over the hours. `mixed` is a hash of the row's number. The hash chooses the type and the status, so
-  // that these do not depend on the time or on each other.
+  // Spread evenly over the hours. `mixed`, a hash of the row's number, chooses type and status. So neither depends on the time or on the
+  // other.
   const rows = `
     SELECT n, $1::uuid AS club_id, $2::uuid AS endpoint_id,
            date_trunc('milliseconds', $3::timestamptz - make_interval(secs => ${historySeconds}::float8 * (${deliveries} - n) / ${deliveries})) AS created_at,

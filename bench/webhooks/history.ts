@@ -1,6 +1,4 @@
-/**
- * Measures the cost of a long history: lists, claims and retention, with 10,000 and with 5,000,000 deliveries of one endpoint in one table.
- */
+/** The cost of a long history: lists, claims and retention, with 10,000 and with 5,000,000 deliveries of one endpoint. */
 import { readConfig } from '../../config.ts';
 import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -15,14 +13,11 @@ import { median, onFreshStack, progress, quantile, report, type Bench } from '..
 
 const sizes = { short: 10_000, long: 5_000_000 };
 const samples = { list: 200, claim: 200, retention: 50 };
-/** The number of consecutive phases of a measurement. */
+/** A measurement has this number of phases, one after another. */
 const spells = 5;
-/** The number of calls before the measurement. These calls open connections and load pages into memory, as in a running service. */
+/** These reads open connections and load pages into memory, as in a running service. */
 const warmUps = 20;
-/**
- * The number of deliveries that become 30 or 90 days old between two rounds of retention. The number is the same in the short and in the
- * long history.
- */
+/** Deliveries that become 30 or 90 days old between two rounds of retention, in the short and in the long history. */
 const dueARound = 50;
 
 /** Milliseconds. */
@@ -81,10 +76,7 @@ async function measureAt(db: Database, history: History, pending: readonly Id[])
   return figures;
 }
 
-/**
- * Each read gets the first page of the list. It uses no filter, or filters by status, by type, by both, or by two times that are not whole
- * hours.
- */
+/** The first page of the list: without a filter, or by status, by type, by both, or by two times that are not whole hours. */
 const filters: Readonly<Record<string, (history: History) => Partial<DeliveryFilter>>> = {
   list: () => ({}),
   'list by status': () => ({ status: 'failed' }),
@@ -102,12 +94,12 @@ async function list({ source }: Database, history: History, filter: Partial<Deli
   await listDeliveries(new Queries(source.manager), history.clubId, history.endpointId, page, history.end);
 }
 
-/** @throws Error when the delivery cannot be claimed. A claim that finds no delivery is quick, so it would make the figure too good */
+/** @throws Error when the delivery cannot be claimed: such a claim is quick, so the figure would be too good */
 async function claim({ source }: Database, id: string, now: Date): Promise<void> {
   if ((await claimAttempt(source, id, now.getTime())) === undefined) throw new Error(`${id} could not be claimed`);
 }
 
-/** @param work receives the number of the call, from 0, including the warm-up */
+/** @param work gets the number of the call, from 0, with the warm-up */
 async function p95(count: number, work: (nth: number) => Promise<void>): Promise<number> {
   const warming = Math.min(warmUps, Math.ceil(count / 10));
   const took: number[] = [];
@@ -116,7 +108,7 @@ async function p95(count: number, work: (nth: number) => Promise<void>): Promise
     await work(nth);
     if (nth >= warming) took.push(performance.now() - started);
   }
-  // Takes the median of the phases' p95, so that one phase with other load on the machine does not determine the result.
+  // The median of the phases' p95, so that one phase with other load does not determine the result.
   const length = took.length / spells;
   return median(
     Array.from({ length: spells }, (_, spell) => quantile(took.slice(spell * length, (spell + 1) * length), 0.95)),

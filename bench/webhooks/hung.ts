@@ -1,22 +1,16 @@
-/** Measures how sixty receivers that hang until the time limit of an attempt affect a healthy endpoint. */
+/** Sixty receivers that hang until the time limit of an attempt, beside a healthy endpoint. */
 import { median, progress, quantile, report } from '../support.ts';
 import { measureDelays, steadily, times } from './pace.ts';
 import { commitFact, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const receivers = 60;
-/**
- * The interval between two facts for one hanging endpoint. An attempt hangs for 15 s. So three attempts of each endpoint hang at any time,
- * unless the service holds deliveries back.
- */
+/** An attempt hangs for 15 s. So three attempts of each endpoint hang at any time, unless the service holds deliveries back. */
 const hungEveryMs = 5_000;
 const healthyEveryMs = 200;
 const factsAlone = 100;
-/**
- * The number of facts for the healthy endpoint in 45 seconds. In this time the first hanging attempts end at their time limit of 15 s and
- * are repeated.
- */
+/** In 45 seconds: the first hanging attempts reach their time limit of 15 s and are repeated. */
 const factsBeside = 225;
-/** The target for the p50 of the healthy endpoint, as a multiple of its p50 without hanging receivers. */
+/** The p50 of the healthy endpoint, as a multiple of its p50 without hanging receivers. */
 const aim = 2;
 
 export async function measureHung(scene: Scene): Promise<void> {

@@ -1,7 +1,4 @@
-/**
- * Measures the time from the commit of a fact to its arrival at the receiver. The rate is so low that the machine is idle between two
- * facts.
- */
+/** The time from the commit of a fact to its arrival. The rate is low, so the machine is idle between two facts. */
 import { median, quantile, report } from '../support.ts';
 import { measureDelays, times } from './pace.ts';
 import { withCost, type Scene } from './scene.ts';

@@ -1,18 +1,14 @@
-/** Commits facts at a steady rate, and measures for each fact the time from its commit to its arrival. */
+/** Commits facts at a steady rate, and measures the time from commit to arrival. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Listener } from './scene.ts';
 
-/** The time limit for arrivals after the last commit. If a fact has not arrived by then, the run is invalid. */
+/** If a fact is still missing this long after the last commit, the run is invalid. */
 const arrivalLimitMs = 60_000;
 
-/**
- * Calls `act` with the numbers 0, 1, 2 …, as long as `goOn` returns true. @param everyMs the interval between two calls; if `act` takes
- * longer, the
- * next call follows immediately
- */
+/** Calls `act` with 0, 1, 2 …, as long as `goOn` returns true. @param everyMs if `act` takes longer, the next call follows immediately */
 export async function steadily(
   everyMs: number,
   act: (index: number) => Promise<unknown>,
@@ -26,8 +22,8 @@ export async function steadily(
 }
 
 /**
- * Commits facts of these clubs in rotation at a steady rate, as long as `goOn` returns true, and waits for all of them.
- * @returns the milliseconds from each fact's commit to its arrival at the listener
+ * The clubs commit in rotation, as long as `goOn` returns true.
+ * @returns milliseconds from each fact's commit to its arrival
  * @throws Error if a fact does not arrive
  */
 export async function measureDelays(
@@ -46,9 +42,8 @@ export async function measureDelays(
 }
 
 /**
- * Waits until all facts have arrived.
- * @param committed the commit time of each event in `performance.now()`, by the event's id
- * @returns the milliseconds from each fact's commit to its arrival at the listener
+ * @param committed the commit time of each event in `performance.now()`
+ * @returns milliseconds from each fact's commit to its arrival
  * @throws Error if a fact does not arrive
  */
 export async function delaysOf(
@@ -65,7 +60,7 @@ export async function delaysOf(
   return [...committed].map(([id, at]) => (arrivals.get(id) ?? Number.NaN) - at);
 }
 
-/** @returns the outcomes of the attempts for these events, for the message of a failed run */
+/** @returns a text for the message of a failed run */
 async function attemptsAt({ source }: Database, events: readonly Id[]): Promise<string> {
   const rows = await source.query<{ outcome: string | null; count: number }[]>(
     `SELECT attempt.outcome, count(*)::int AS count
@@ -76,7 +71,7 @@ async function attemptsAt({ source }: Database, events: readonly Id[]): Promise<
   return rows.map(({ outcome, count }) => `${outcome ?? 'under way'} ${count}`).join(', ') || 'none';
 }
 
-/** Returns a `goOn` function that returns true for `count` calls. */
+/** A `goOn` that is true for `count` calls. */
 export const times =
   (count: number) =>
   (index: number): boolean =>

@@ -1,23 +1,20 @@
-/** Measures the cost of ten thousand deliveries that wait for a dead endpoint, and how soon they are sent when the endpoint works again. */
+/** Ten thousand deliveries that wait for a dead endpoint: their cost, and how soon they are sent when the endpoint works again. */
 import { median, progress, report, waitUntil } from '../support.ts';
 import { sendTestTo, throttle, untilParked } from './dead-endpoint.ts';
 import { measureDelays, times } from './pace.ts';
 import { untilIdle, watchCost, type ProcessCost } from './process-cost.ts';
 import { commitFacts, deliver, withCost, type BenchClub, type Listener, type Scene } from './scene.ts';
 
-/** The number of parked deliveries. A quick run uses fewer deliveries. */
+/** A quick run parks fewer deliveries. */
 const parked = Number(process.env['PARKED'] ?? 10_000);
-/**
- * The time limit for parking all deliveries, and for releasing all of them. Even 15 deliveries a second stay within the limit, and the
- * measured speed is much higher.
- */
+/** The limit for parking all deliveries, and for releasing all: enough for 15 deliveries a second. */
 const limitMs = 60_000 + (parked * 1_000) / 15;
-/** The number of facts that are delivered before the first measurement. They make the worker's memory grow to its working size. */
+/** After this many facts, the worker's memory has its working size. */
 const warmUpFacts = 500;
 const costSeconds = 15;
 const healthyEveryMs = 200;
 const healthyFacts = 100;
-/** The target for the p50 of the healthy endpoint, as a multiple of its p50 without parked deliveries. */
+/** The p50 of the healthy endpoint, as a multiple of its p50 without parked deliveries. */
 const aim = 1.5;
 
 export async function measureParked(scene: Scene): Promise<void> {
@@ -81,7 +78,7 @@ export async function measureParked(scene: Scene): Promise<void> {
   report(`${title}: released in s`, { value: releasedIn, 'deliveries/s': parked / releasedIn });
 }
 
-/** Measures the cost of the worker while it is idle, and then the delay of facts for a healthy endpoint. */
+/** Measures the idle worker, and then the delay of facts for a healthy endpoint. */
 async function observe(
   { db, worker }: Scene,
   listener: Listener,

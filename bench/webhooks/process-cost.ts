@@ -1,23 +1,23 @@
-/** Measures the resources that a process uses, as Linux counts them. */
+/** The resources of a process, as Linux counts them. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitUntil } from '../support.ts';
 
-/** USER_HZ: the resolution of process times in Linux, on every architecture that Node supports. */
+/** USER_HZ: the resolution of process times in Linux, on every architecture of Node. */
 const ticksASecond = 100;
 
-/** A process counts as idle if it uses less CPU than this, in milliseconds a second. */
+/** A process counts as idle if it uses fewer milliseconds of CPU time a second. */
 const idleCpu = 50;
 const settleSeconds = 2;
 const settleLimitMs = 120_000;
 
 export interface ProcessCost {
   memoryMb: number;
-  /** The CPU time of all threads of the process, in milliseconds a second. 1,000 means one whole core. */
+  /** The CPU time of all threads, in milliseconds a second. 1,000 is one whole core. */
   cpu: number;
 }
 
-/** Watches a process for `seconds`. @returns the resident memory of the process at the end, and its CPU during these seconds */
+/** @returns the resident memory at the end, and the CPU meanwhile */
 export async function watchCost(pid: number, seconds: number): Promise<ProcessCost> {
   const [before, started] = [await cpuMs(pid), performance.now()];
   await sleep(seconds * 1_000);
@@ -25,7 +25,7 @@ export async function watchCost(pid: number, seconds: number): Promise<ProcessCo
   return { memoryMb: await residentMb(pid), cpu };
 }
 
-/** Waits until the process is idle for two seconds. @throws Error if the process does not become idle */
+/** For two seconds. @throws Error if the process does not become idle */
 export async function untilIdle(pid: number): Promise<void> {
   let cpu = Number.NaN;
   const isIdle = async () => {
@@ -38,15 +38,13 @@ export async function untilIdle(pid: number): Promise<void> {
   });
 }
 
-/**
- * A process whose CPU is measured. For Postgres the CPU of the child processes is included, because each connection has a child process.
- */
+/** For Postgres the child processes count, too, because each connection has one. */
 export interface Watched {
   pid: number;
   withChildren?: boolean;
 }
 
-/** Watches processes during `work`. @returns the result of `work`, and the milliseconds of CPU of each process */
+/** @returns the result of `work`, and the milliseconds of CPU of each process */
 export async function cpuDuring<Result>(
   watched: Readonly<Record<string, Watched>>,
   work: () => Promise<Result>,
@@ -62,15 +60,15 @@ export async function cpuDuring<Result>(
 async function cpuOf({ pid, withChildren = false }: Watched): Promise<number> {
   if (!withChildren) return cpuMs(pid);
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
-  // A child process may end while its numbers are read.
+  // A child process may end meanwhile.
   const times = await Promise.all(children.map((child) => cpuMs(Number(child)).catch(() => 0)));
   return times.reduce((sum, ms) => sum + ms, await cpuMs(pid, { endedChildren: true }));
 }
 
-/** The user and system time of a process since its start (proc_pid_stat(5), fields 14 and 15; fields 16 and 17 for its ended children). */
+/** User and system time since the start (proc_pid_stat(5), fields 14 and 15; fields 16 and 17 for ended children). */
 async function cpuMs(pid: number, { endedChildren = false } = {}): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The second field, the name, may contain spaces. So the count begins with the third field, after the bracket of the name.
+  // The name, the second field, may contain spaces. So the count begins after its bracket.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const ticks = fields.slice(11, endedChildren ? 15 : 13).reduce((sum, field) => sum + Number(field), 0);
   return (ticks * 1_000) / ticksASecond;

@@ -1,4 +1,4 @@
-/** The scene of the webhook measurements. It creates clubs with one endpoint each, starts receivers, and commits facts. */
+/** Clubs with one endpoint each, receivers, and facts for the webhook measurements. */
 import type { DataSource } from 'typeorm';
 import { readConfig, type Config } from '../../config.ts';
 import type { Child } from '../../dev/stack/children.ts';
@@ -15,7 +15,6 @@ import { migrate } from '../../commands/migrate.ts';
 import { laneSettings, onFreshStack, progress, waitUntil, type Bench } from '../support.ts';
 import { cpuDuring } from './process-cost.ts';
 
-/** A club with one student and one endpoint. */
 export interface BenchClub {
   clubId: Id;
   studentId: Id;
@@ -24,7 +23,7 @@ export interface BenchClub {
 
 export interface Listener {
   url: string;
-  /** For each event, the time of its first arrival, in `performance.now()`. */
+  /** The first arrival of each event, in `performance.now()`. */
   arrivals: ReadonlyMap<Id, number>;
 }
 
@@ -33,25 +32,20 @@ export interface Scene {
   databaseUrl: string;
   vault: Vault;
   worker: { pid: number; port: number };
-  /** The process ids of the parts of the stack. */
   pids: Stack['pids'];
   launch: Bench['launch'];
-  /** A receiver on this machine. @returns its address */
+  /** On this machine. @returns its address */
   addReceiver(respond: NonNullable<ReceiverOptions['respond']>): Promise<{ url: string }>;
-  /**
-   * Starts a receiver that immediately accepts everything and records the arrivals. @param arrivals a map that several listeners can fill
-   * together; if absent, a new map
-   */
+  /** Accepts everything immediately, and records the arrivals. @param arrivals several listeners can fill one map together */
   addListener(arrivals?: Map<Id, number>): Promise<Listener>;
-  /** Creates a club with one endpoint for each of these addresses. */
+  /** One endpoint for each address. */
   addClubs(urls: readonly string[]): Promise<BenchClub[]>;
-  /** Removes every club and receiver, so that measurements do not affect each other. */
+  /** Clears the scene, so that measurements do not affect each other. */
   clear(): Promise<void>;
 }
 
 /**
- * Runs `measure` on a fresh stack. The worker uses the lane that the caller's environment chooses. Postgres waits for the disk, as in
- * production.
+ * A fresh stack. The caller's environment chooses the lane. Postgres waits for the disk, as in production.
  * @param env makes the environment of the worker from the environment of the stack
  */
 export async function onWebhookScene(
@@ -114,7 +108,7 @@ async function setScene(
       return added;
     },
     async clear() {
-      // The receivers stop first, so that hanging attempts fail immediately. So no attempt is in progress when the rows are removed.
+      // The receivers stop first, so hanging attempts fail immediately, and none is in progress when the rows are removed.
       await Promise.all(stops.splice(0).map((stop) => stop()));
       const ids = clubs.splice(0).map(({ clubId }) => clubId);
       const nothingIsUnderWay = async () => (await countUnderWay(source)) === 0;
@@ -136,7 +130,7 @@ async function setScene(
   };
 }
 
-/** For each of these addresses, inserts a club with one endpoint. */
+/** One endpoint for each address. */
 export async function insertClubs(source: DataSource, vault: Vault, urls: readonly string[]): Promise<BenchClub[]> {
   const added = urls.map((url) => ({ url, clubId: newId(), studentId: newId(), endpointId: newId() }));
   for (const { url, clubId, studentId, endpointId } of added) {
@@ -164,13 +158,13 @@ async function countUnderWay(source: DataSource): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Commits one fact of the club. @returns the id of its event */
+/** @returns the id of its event */
 export async function commitFact(db: Database, club: BenchClub): Promise<Id> {
   const [id = ''] = await commitFacts(db, club, 1);
   return id;
 }
 
-/** Commits `count` facts of the club in one transaction. @returns the ids of their events */
+/** In one transaction. @returns the ids of their events */
 export async function commitFacts(db: Database, { clubId, studentId }: BenchClub, count: number): Promise<Id[]> {
   return db.transaction(async (tx) => {
     const ids: Id[] = [];
@@ -181,7 +175,7 @@ export async function commitFacts(db: Database, { clubId, studentId }: BenchClub
   });
 }
 
-/** Commits `count` facts in parallel, each in a separate transaction, and waits until each fact has a recorded 2xx. */
+/** Commits the facts in parallel, each in its own transaction. Waits until each fact has a recorded 2xx. */
 export async function deliver(db: Database, clubs: readonly BenchClub[], count: number): Promise<void> {
   const before = await countSucceeded(db, clubs);
   await Promise.all(
@@ -198,7 +192,6 @@ export async function deliver(db: Database, clubs: readonly BenchClub[], count: 
   );
 }
 
-/** @returns the number of deliveries of these clubs that have succeeded */
 export async function countSucceeded({ source }: Database, clubs: readonly BenchClub[]): Promise<number> {
   const [row] = await source.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM webhook_deliveries WHERE endpoint_id = ANY ($1) AND status = 'succeeded'`,
@@ -208,9 +201,9 @@ export async function countSucceeded({ source }: Database, clubs: readonly Bench
 }
 
 /**
- * Commits `count` facts, and waits until each fact has a recorded 2xx.
+ * Waits until each fact has a recorded 2xx.
  * @param arrivals of all receivers
- * @returns the number of deliveries a second, measured from the commit of the facts
+ * @returns deliveries a second, from the commit of the facts
  */
 export async function deliverBacklog(
   db: Database,
@@ -224,17 +217,14 @@ export async function deliverBacklog(
   const timeoutMs = limitFor(count);
   const arrived = () => arrivals.size - arrivedBefore;
   const progressSoFar = () => `${arrived()} have arrived`;
-  // Counting rows in Postgres uses CPU, which would affect the measurement. So rows are counted only after all deliveries have arrived.
+  // Counting rows uses CPU, so rows are counted only after all deliveries have arrived.
   await waitUntil(`${count} facts arrive`, () => arrived() >= count, { timeoutMs, progressSoFar });
   const areRecorded = async () => (await countSucceeded(db, clubs)) - before >= count;
   await waitUntil(`${count} deliveries are recorded`, areRecorded, { timeoutMs, progressSoFar });
   return (count * 1_000) / (performance.now() - started);
 }
 
-/**
- * Commits `count` facts of the clubs, in rotation and in one transaction. @param from the index of the club that gets the first fact; the
- * others follow in rotation
- */
+/** Commits the facts in one transaction, in rotation over the clubs. @param from the club of the first fact */
 export async function commitTogether(
   db: Database,
   seeded: readonly BenchClub[],
@@ -250,9 +240,8 @@ export async function commitTogether(
 }
 
 /**
- * Prints the cost of a delivery during `work`: the CPU time of each process, and the bytes of Postgres's write-ahead log.
- * @param counted the number of deliveries, or a function that returns the number from the result of `work`
- * @returns the result of `work`
+ * Prints the cost of a delivery during `work`: CPU time of each process, and bytes of the write-ahead log.
+ * @param counted the number of deliveries, or a function of the result
  */
 export async function withCost<Result>(
   { db, pids: { postgres = 0, temporal = 0 } }: Pick<Scene, 'db' | 'pids'>,
@@ -282,5 +271,5 @@ async function walBytes({ source }: Database): Promise<number> {
   return row?.bytes ?? 0;
 }
 
-/** Returns the time limit for `count` deliveries, in milliseconds. */
+/** In milliseconds. */
 export const limitFor = (count: number): number => 60_000 + 100 * count;

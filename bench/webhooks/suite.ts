@@ -1,4 +1,4 @@
-/** The webhook measurements, in the order in which they run. Each measurement leaves a clean scene for the next one. */
+/** The webhook measurements, in their order. Each leaves a clean scene for the next one. */
 import { progress } from '../support.ts';
 import { measureBrownOut } from './brown-out.ts';
 import { benchClaims } from './claims.ts';
@@ -24,16 +24,16 @@ const measurements: Readonly<Record<string, (scene: Scene) => Promise<void>>> = 
   parked: measureParked,
 };
 
-/** This measurement needs only Postgres. It uses a separate database, because it leaves five million rows. */
+/** This measurement needs only Postgres, in a separate database, because it leaves five million rows. */
 const history = 'history';
 
-/** This measurement also uses a separate database, because it leaves a million facts behind. */
+/** This measurement needs a separate database, too, because it leaves a million facts. */
 const claims = 'claims';
 
-/** This measurement needs a worker whose connection to Postgres can be slowed down. */
+/** This measurement needs a worker with a slow connection to Postgres. */
 const brownOut = 'brown-out';
 
-/** Each of these measurements needs a worker that makes first attempts directly, without a run. */
+/** These measurements need a worker that makes first attempts without a run. */
 const direct: Readonly<Record<string, readonly ((scene: Scene) => Promise<void>)[]>> = {
   direct: [measureArriving, measureBacklog],
   'direct-refused': [measureRefused],
@@ -42,12 +42,12 @@ const direct: Readonly<Record<string, readonly ((scene: Scene) => Promise<void>)
 };
 
 export const webhookMeasurements = [...Object.keys(measurements), history, claims, brownOut, ...Object.keys(direct)];
-/** These measurements run only if the command line names them, because they take minutes or need a table with millions of rows. */
+/** Only if the command line names them: they take minutes, or need a table with millions of rows. */
 export const longWebhookMeasurements = ['direct-snapshot', 'direct-history'];
 
 const warmUpFacts = 200;
 
-/** @param selection the names of the measurements to run, from `webhookMeasurements` */
+/** @param selection names from `webhookMeasurements` */
 export async function benchWebhooks(selection: readonly string[]): Promise<void> {
   if (selection.some((name) => Object.hasOwn(measurements, name))) await benchOnScene(selection);
   if (selection.includes(history)) {
@@ -69,7 +69,7 @@ export async function benchWebhooks(selection: readonly string[]): Promise<void>
   }
 }
 
-/** Runs these measurements on a separate scene, whose worker uses the direct lane. */
+/** Measures on a separate scene with a worker that uses the direct lane. */
 async function benchDirect(inTurn: readonly ((scene: Scene) => Promise<void>)[]): Promise<void> {
   const throughLane = async () => ({ WEBHOOK_FIRST_ATTEMPT: 'direct' });
   await onWebhookScene(async (scene) => {

@@ -1,15 +1,9 @@
-/**
- * Measures the number of deliveries a second, from the commit of the facts until each 2xx is recorded. Compares this rate with the rate of
- * the bare engine.
- */
+/** Deliveries a second, from the commit of the facts until each 2xx is recorded, beside the bare engine. */
 import { progress, reportBeside, type Round } from '../support.ts';
 import { deliverBacklog, withCost, type Scene } from './scene.ts';
 
 const rounds = 5;
-/**
- * The number of facts of a round, spread over several clubs. There are so many facts that the start and the end of the round have little
- * influence.
- */
+/** Over several clubs. Enough that the start and the end of the round have little influence. */
 const factsARound = 1_000;
 const clubs = 10;
 const warmUpFacts = 200;
@@ -25,7 +19,7 @@ export async function measureThroughput(scene: Scene): Promise<void> {
   await ours(warmUpFacts);
   await bareEngine(port, warmUpFacts);
   const measured: Round[] = [];
-  // The product and the bare engine run alternately, so that a slow phase of the machine affects both.
+  // Each round measures both, so that a slow phase of the machine affects both.
   for (let round = 1; round <= rounds; round++) {
     const figures = {
       ours: await withCost(scene, 'worker', worker.pid, factsARound, () => ours(factsARound)),
@@ -39,8 +33,8 @@ export async function measureThroughput(scene: Scene): Promise<void> {
 }
 
 /**
- * @param steps the number of ordinary activities of each workflow; 0 for one local activity
- * @returns the number of workflows a second that the engine runs without the product
+ * @param steps ordinary activities of each workflow; 0 for one local activity
+ * @returns workflows a second without the product
  */
 export async function bareEngine(port: number, count: number, steps = 0): Promise<number> {
   const signal = AbortSignal.timeout(30_000 + 100 * count * (steps + 1));

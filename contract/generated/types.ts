@@ -939,6 +939,10 @@ export interface paths {
         get: operations["listApiKeys"];
         post: operations["createApiKey"];
     };
+    "/v1/clubs/{clubId}/api-keys/current": {
+        parameters: {};
+        get: operations["getCurrentApiKey"];
+    };
     "/v1/clubs/{clubId}/api-keys/{keyId}": {
         parameters: {};
         get: operations["getApiKey"];
@@ -1494,6 +1498,7 @@ export interface components {
         };
         CourseStatus: "draft" | "published" | "archived";
         CourseStatusInput: "draft" | "published" | "archived";
+        DateTimeInput: string;
         MediaKind: "video" | "audio" | "image" | "document";
         MediaProvider: "hostedvideo_stream" | "objstore" | "videosite1" | "videosite2" | "external" | "protectedvideo";
         MediaStatus: "uploading" | "processing" | "ready" | "failed";
@@ -1558,6 +1563,7 @@ export interface components {
             updated_at: string;
             published_at?: string;
         };
+        NextUpdatedSince: string;
         Title: string;
         Description: string;
         PublicId: string;
@@ -1845,7 +1851,6 @@ export interface components {
             updated_at: string;
         };
         CohortName: string;
-        DateTimeInput: string;
         CohortCreation: {
             name: components["schemas"]["CohortName"];
             starts_at?: components["schemas"]["DateTimeInput"];
@@ -4251,6 +4256,7 @@ export interface components {
         PageSize: number;
         AdministratorId: string;
         StudentId: string;
+        UpdatedSince: components["schemas"]["DateTimeInput"];
         CourseId: string;
         ModuleId: string;
         LessonId: string;
@@ -5057,6 +5063,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["CourseStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -5072,6 +5079,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -5877,6 +5885,7 @@ export interface operations {
             query?: {
                 archived?: boolean;
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -5892,6 +5901,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -6029,6 +6039,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -6045,6 +6056,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -6711,6 +6723,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -6726,6 +6739,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -7306,6 +7320,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["AgentStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -7321,6 +7336,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -7879,6 +7895,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -7895,6 +7912,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -8012,6 +8030,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -8028,6 +8047,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -8152,6 +8172,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["CampaignStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -8167,6 +8188,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -9282,6 +9304,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["AutomationStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -9297,6 +9320,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -9975,6 +9999,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
                 archived?: boolean;
@@ -9991,6 +10016,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -10952,6 +10978,23 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    getCurrentApiKey: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ApiKey"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     getApiKey: {
         parameters: {
             path: {
@@ -11047,6 +11090,7 @@ export interface operations {
             query?: {
                 platform?: string;
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -11062,6 +11106,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -11395,6 +11440,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -11410,6 +11456,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -11874,6 +11921,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["MentorshipStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -11889,6 +11937,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -12460,6 +12509,7 @@ export interface operations {
                 student_id?: string;
                 status?: components["schemas"]["PurchaseStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -12475,6 +12525,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -12487,6 +12538,7 @@ export interface operations {
                 student_id?: string;
                 status?: components["schemas"]["SubscriptionStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -12502,6 +12554,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -12892,4 +12945,4 @@ export interface operations {
 type WithRequired<T, K extends keyof T> = T & {
     [P in K]-?: T[P];
 };
-export type KeyOperationId = 'getClub' | 'updateClub' | 'getBranding' | 'setBranding' | 'previewCertificate' | 'listStudents' | 'createStudent' | 'getStudent' | 'updateStudent' | 'removeStudent' | 'listCourses' | 'createCourse' | 'getCourse' | 'updateCourse' | 'orderCourse' | 'createModule' | 'updateModule' | 'deleteModule' | 'createLesson' | 'getLesson' | 'updateLesson' | 'deleteLesson' | 'listStudentProgress' | 'listCommentsOfLesson' | 'listTags' | 'createTag' | 'updateTag' | 'deleteTag' | 'tagStudent' | 'untagStudent' | 'listLevels' | 'createLevel' | 'updateLevel' | 'deleteLevel' | 'listPointAwards' | 'awardPoints' | 'getStanding' | 'listDeliveries' | 'createDelivery' | 'getDelivery' | 'updateDelivery' | 'archiveDelivery' | 'unarchiveDelivery' | 'listCohorts' | 'createCohort' | 'updateCohort' | 'deleteCohort' | 'listEnrollments' | 'grantEnrollment' | 'getEnrollment' | 'removeEnrollment' | 'revokeEnrollment' | 'restoreEnrollment' | 'moveEnrollment' | 'setEnrollmentEnd' | 'bulkTagStudents' | 'bulkUntagStudents' | 'bulkGrantAccess' | 'bulkRevokeAccess' | 'bulkAwardPoints' | 'listBulkJobs' | 'getBulkJob' | 'listBulkJobRows' | 'cancelBulkJob' | 'listStudentImports' | 'importStudents' | 'getStudentImport' | 'listStudentImportRows' | 'cancelStudentImport' | 'listWebhookEndpoints' | 'registerWebhookEndpoint' | 'getWebhookEndpoint' | 'updateWebhookEndpoint' | 'deleteWebhookEndpoint' | 'listWebhookDeliveries' | 'getWebhookDelivery' | 'enableWebhookEndpoint' | 'pauseWebhookEndpoint' | 'disableWebhookEndpoint' | 'rotateWebhookSecret' | 'sendTestWebhook' | 'resendWebhookDelivery' | 'recoverWebhookDeliveries' | 'listEvents' | 'replayEvent' | 'streamWebhookEvents' | 'getAiBudget' | 'listAiUsage' | 'listAgentConversations' | 'getAgentConversation' | 'listAgentUsage' | 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'getAgentMaterial' | 'setAgentMaterial' | 'listAgentSources' | 'reindexAgentSource' | 'listAssignments' | 'createAssignment' | 'orderAssignments' | 'getAssignment' | 'updateAssignment' | 'deleteAssignment' | 'listAssignmentExtensions' | 'setAssignmentExtension' | 'deleteAssignmentExtension' | 'listAssignmentSubmissions' | 'getAssignmentSubmission' | 'listCampaigns' | 'createCampaign' | 'getCampaign' | 'updateCampaign' | 'deleteCampaign' | 'duplicateCampaign' | 'getCampaignAudience' | 'getCampaignProblems' | 'checkCampaign' | 'listTestMails' | 'sendTestMail' | 'previewCampaign' | 'previewContrastingCopies' | 'scheduleCampaign' | 'unscheduleCampaign' | 'pauseCampaign' | 'resumeCampaign' | 'cancelCampaign' | 'retryCampaign' | 'getCampaignStatistics' | 'getMailSender' | 'setMailSender' | 'getMailTexts' | 'getMailText' | 'setMailText' | 'resetMailText' | 'getMailDomain' | 'setMailDomain' | 'removeMailDomain' | 'checkMailDomain' | 'listSuppressions' | 'addSuppression' | 'importSuppressions' | 'removeSuppression' | 'listCampaignDeliveries' | 'listCertificates' | 'issueCertificate' | 'getCertificate' | 'reissueCertificate' | 'revokeCertificate' | 'getCertificatePdf' | 'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'duplicateAutomation' | 'getAutomationProblems' | 'dryRunAutomation' | 'publishAutomation' | 'pauseAutomation' | 'resumeAutomation' | 'archiveAutomation' | 'listAutomationVersions' | 'getAutomationVersion' | 'compareAutomationVersions' | 'listAutomationRuns' | 'enrollInAutomation' | 'getAutomationRun' | 'exitAutomationRun' | 'resumeAutomationRun' | 'getAutomationCounts' | 'listRepositories' | 'createRepository' | 'getRepository' | 'updateRepository' | 'setRepositoryItems' | 'listCommunitySpaces' | 'createCommunitySpace' | 'orderCommunitySpaces' | 'getCommunitySpace' | 'updateCommunitySpace' | 'archiveCommunitySpace' | 'unarchiveCommunitySpace' | 'listSpaceMembers' | 'removeSpaceMember' | 'banSpaceMember' | 'unbanSpaceMember' | 'listProducts' | 'createProduct' | 'getProduct' | 'updateProduct' | 'deleteProduct' | 'listRegistrationLinks' | 'createRegistrationLink' | 'getRegistrationLink' | 'updateRegistrationLink' | 'revokeRegistrationLink' | 'listMedia' | 'reserveMedia' | 'createMediaReference' | 'listMediaFolders' | 'createMediaFolder' | 'updateMediaFolder' | 'deleteMediaFolder' | 'getStorageUsage' | 'getMedia' | 'updateMedia' | 'removeMedia' | 'createMediaTrack' | 'putMediaTrack' | 'removeMediaTrack' | 'listMediaUsage' | 'replaceMedia' | 'publishMedia' | 'unpublishMedia' | 'completeMedia' | 'renewUpload' | 'listMentorships' | 'createMentorship' | 'getMentorship' | 'updateMentorship' | 'listMentorshipSessions' | 'getMentorshipSession' | 'cancelMentorshipSession' | 'setMentorshipNoShow' | 'clearMentorshipNoShow' | 'listSalesConnections' | 'createSalesConnection' | 'deleteSalesConnection' | 'rotateSalesConnection' | 'listSalesNotices' | 'getSalesNotice' | 'replaySalesNotice' | 'listPurchases' | 'listSubscriptions' | 'getClubPlan';
+export type KeyOperationId = 'getClub' | 'updateClub' | 'getBranding' | 'setBranding' | 'previewCertificate' | 'listStudents' | 'createStudent' | 'getStudent' | 'updateStudent' | 'removeStudent' | 'listCourses' | 'createCourse' | 'getCourse' | 'updateCourse' | 'orderCourse' | 'createModule' | 'updateModule' | 'deleteModule' | 'createLesson' | 'getLesson' | 'updateLesson' | 'deleteLesson' | 'listStudentProgress' | 'listCommentsOfLesson' | 'listTags' | 'createTag' | 'updateTag' | 'deleteTag' | 'tagStudent' | 'untagStudent' | 'listLevels' | 'createLevel' | 'updateLevel' | 'deleteLevel' | 'listPointAwards' | 'awardPoints' | 'getStanding' | 'listDeliveries' | 'createDelivery' | 'getDelivery' | 'updateDelivery' | 'archiveDelivery' | 'unarchiveDelivery' | 'listCohorts' | 'createCohort' | 'updateCohort' | 'deleteCohort' | 'listEnrollments' | 'grantEnrollment' | 'getEnrollment' | 'removeEnrollment' | 'revokeEnrollment' | 'restoreEnrollment' | 'moveEnrollment' | 'setEnrollmentEnd' | 'bulkTagStudents' | 'bulkUntagStudents' | 'bulkGrantAccess' | 'bulkRevokeAccess' | 'bulkAwardPoints' | 'listBulkJobs' | 'getBulkJob' | 'listBulkJobRows' | 'cancelBulkJob' | 'listStudentImports' | 'importStudents' | 'getStudentImport' | 'listStudentImportRows' | 'cancelStudentImport' | 'listWebhookEndpoints' | 'registerWebhookEndpoint' | 'getWebhookEndpoint' | 'updateWebhookEndpoint' | 'deleteWebhookEndpoint' | 'listWebhookDeliveries' | 'getWebhookDelivery' | 'enableWebhookEndpoint' | 'pauseWebhookEndpoint' | 'disableWebhookEndpoint' | 'rotateWebhookSecret' | 'sendTestWebhook' | 'resendWebhookDelivery' | 'recoverWebhookDeliveries' | 'listEvents' | 'replayEvent' | 'streamWebhookEvents' | 'getAiBudget' | 'listAiUsage' | 'listAgentConversations' | 'getAgentConversation' | 'listAgentUsage' | 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'getAgentMaterial' | 'setAgentMaterial' | 'listAgentSources' | 'reindexAgentSource' | 'listAssignments' | 'createAssignment' | 'orderAssignments' | 'getAssignment' | 'updateAssignment' | 'deleteAssignment' | 'listAssignmentExtensions' | 'setAssignmentExtension' | 'deleteAssignmentExtension' | 'listAssignmentSubmissions' | 'getAssignmentSubmission' | 'listCampaigns' | 'createCampaign' | 'getCampaign' | 'updateCampaign' | 'deleteCampaign' | 'duplicateCampaign' | 'getCampaignAudience' | 'getCampaignProblems' | 'checkCampaign' | 'listTestMails' | 'sendTestMail' | 'previewCampaign' | 'previewContrastingCopies' | 'scheduleCampaign' | 'unscheduleCampaign' | 'pauseCampaign' | 'resumeCampaign' | 'cancelCampaign' | 'retryCampaign' | 'getCampaignStatistics' | 'getMailSender' | 'setMailSender' | 'getMailTexts' | 'getMailText' | 'setMailText' | 'resetMailText' | 'getMailDomain' | 'setMailDomain' | 'removeMailDomain' | 'checkMailDomain' | 'listSuppressions' | 'addSuppression' | 'importSuppressions' | 'removeSuppression' | 'listCampaignDeliveries' | 'listCertificates' | 'issueCertificate' | 'getCertificate' | 'reissueCertificate' | 'revokeCertificate' | 'getCertificatePdf' | 'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'duplicateAutomation' | 'getAutomationProblems' | 'dryRunAutomation' | 'publishAutomation' | 'pauseAutomation' | 'resumeAutomation' | 'archiveAutomation' | 'listAutomationVersions' | 'getAutomationVersion' | 'compareAutomationVersions' | 'listAutomationRuns' | 'enrollInAutomation' | 'getAutomationRun' | 'exitAutomationRun' | 'resumeAutomationRun' | 'getAutomationCounts' | 'listRepositories' | 'createRepository' | 'getRepository' | 'updateRepository' | 'setRepositoryItems' | 'listCommunitySpaces' | 'createCommunitySpace' | 'orderCommunitySpaces' | 'getCommunitySpace' | 'updateCommunitySpace' | 'archiveCommunitySpace' | 'unarchiveCommunitySpace' | 'listSpaceMembers' | 'removeSpaceMember' | 'banSpaceMember' | 'unbanSpaceMember' | 'getCurrentApiKey' | 'listProducts' | 'createProduct' | 'getProduct' | 'updateProduct' | 'deleteProduct' | 'listRegistrationLinks' | 'createRegistrationLink' | 'getRegistrationLink' | 'updateRegistrationLink' | 'revokeRegistrationLink' | 'listMedia' | 'reserveMedia' | 'createMediaReference' | 'listMediaFolders' | 'createMediaFolder' | 'updateMediaFolder' | 'deleteMediaFolder' | 'getStorageUsage' | 'getMedia' | 'updateMedia' | 'removeMedia' | 'createMediaTrack' | 'putMediaTrack' | 'removeMediaTrack' | 'listMediaUsage' | 'replaceMedia' | 'publishMedia' | 'unpublishMedia' | 'completeMedia' | 'renewUpload' | 'listMentorships' | 'createMentorship' | 'getMentorship' | 'updateMentorship' | 'listMentorshipSessions' | 'getMentorshipSession' | 'cancelMentorshipSession' | 'setMentorshipNoShow' | 'clearMentorshipNoShow' | 'listSalesConnections' | 'createSalesConnection' | 'deleteSalesConnection' | 'rotateSalesConnection' | 'listSalesNotices' | 'getSalesNotice' | 'replaySalesNotice' | 'listPurchases' | 'listSubscriptions' | 'getClubPlan';

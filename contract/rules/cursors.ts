@@ -20,22 +20,27 @@ export function withCursor(parameters: Parameters): Parameters {
   );
 }
 
+export type Responses = { readonly [status: string]: ResponseObject | Reference };
+
 /**
  * @returns the responses of a list; its page has `next_cursor`
  * @throws Error if the answer of the list is not a page
  */
-export function withNextCursor(
-  operationId: string,
-  responses: { readonly [status: string]: ResponseObject | Reference },
-): { readonly [status: string]: ResponseObject | Reference } {
+export const withNextCursor = (operationId: string, responses: Responses): Responses =>
+  addToPage(operationId, responses, { next_cursor: { $ref: '../schemas/common.yaml#/NextCursor' } });
+
+/**
+ * @returns the responses of a list; its page has more properties
+ * @throws Error if the answer of the list is not a page
+ */
+export function addToPage(operationId: string, responses: Responses, added: JsonObject): Responses {
   const { 200: page } = responses;
   const media = page && !isReference(page) ? page.content?.[json] : undefined;
   const schema = isObject(media) ? media['schema'] : undefined;
   const properties = isObject(schema) ? schema['properties'] : undefined;
   if (!page || !isObject(media) || !isObject(schema) || !isObject(properties) || !properties['total'])
     throw new Error(`${operationId} takes a page, and its answer has no total. Write x-pages-only if it is no list.`);
-  const more: JsonObject = { ...properties, next_cursor: { $ref: '../schemas/common.yaml#/NextCursor' } };
-  const content = { [json]: { ...media, schema: { ...schema, properties: more } } };
+  const content = { [json]: { ...media, schema: { ...schema, properties: { ...properties, ...added } } } };
   return { ...responses, 200: { ...page, content } };
 }
 

@@ -1,6 +1,6 @@
 /** Codes of an operation that follow from its traits. The contract's introduction states the same rules. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
-import { scopeOf } from './scopes.ts';
+import { anyScope, scopeOf } from './scopes.ts';
 import type { Method, OperationObject, ParameterObject } from '../openapi.ts';
 import { idempotencyOf, type Idempotency } from './idempotency.ts';
 
@@ -10,7 +10,7 @@ export interface OperationTraits {
   readonly hasSession: boolean;
   readonly isUnderClub: boolean;
   readonly hasRoles: boolean;
-  /** Whether API keys may call the operation. */
+  /** Whether an API key needs a scope to call the operation. */
   readonly hasScope: boolean;
   readonly hasBody: boolean;
   /** Whether the operation is a list that takes a cursor. */
@@ -54,7 +54,7 @@ export function traitsOf(
     hasSession: operation.security.length > 0,
     isUnderClub: parameters.some(({ name }) => name === 'clubId'),
     hasRoles: operation['x-roles'] !== undefined,
-    hasScope: scopeOf(method, operation) !== undefined,
+    hasScope: ![undefined, anyScope].includes(scopeOf(method, operation)),
     hasBody: operation.requestBody !== undefined,
     hasCursor: operation['x-pages-only'] !== true && parameters.some(({ name }) => name === 'page'),
     hasJudgedParameters: parameters.some(isJudged),

@@ -10,6 +10,7 @@ import {
   type PathItem,
   type Reference,
 } from '../openapi.ts';
+import { listsChanges, recordOfPage, withNextUpdatedSince, withUpdatedSince } from './changes.ts';
 import { withCursor } from './cursors.ts';
 import { traitsOf } from './error-codes.ts';
 import { completeResponses } from './responses.ts';
@@ -44,7 +45,12 @@ function completeOperation(method: Method, operation: OperationObject, shared: P
   try {
     const traits = traitsOf(method, operation, parameters);
     operation.responses = completeResponses(operation, traits);
+    const record = recordOfPage(operation.responses);
+    const hasChanges = listsChanges(operation, traits, record && context.resolve(record).node);
     if (traits.hasCursor) operation.parameters = withCursor(operation.parameters ?? []);
+    if (!hasChanges) return;
+    operation.responses = withNextUpdatedSince(operation.operationId, operation.responses);
+    operation.parameters = withUpdatedSince(operation.parameters ?? []);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     context.report({ message, location: context.location.child([method, 'responses']) });

@@ -51,6 +51,12 @@ const ownScopes = {
   getAgentConversation: 'conversations',
 } as const satisfies { readonly [operation in OperationId]?: string };
 
+/** The `x-scope` of operations that every key may call, whatever its scopes. It is no scope that a key can have. */
+export const anyScope = 'any';
+
+/** Operations that every key may call, because they tell a key about itself. */
+const openToEveryKey: ReadonlySet<string> = new Set<OperationId>(['getCurrentApiKey']);
+
 /** Operations of these tags that no key may call, each with the reason. */
 const closedToKeys = {
   buyAddOn: 'It spends the money of the club.',
@@ -96,12 +102,13 @@ export const scopes: readonly Scope[] = [
 
 /**
  * @param operation the operation as its path file describes it
- * @returns the scope that a key needs for the operation; undefined if the operation is closed to keys
+ * @returns the scope that a key needs for the operation, or {@link anyScope}; undefined if the operation is closed to keys
  */
 export function scopeOf(
   method: Method,
   { operationId, tags, security }: Pick<OperationObject, 'operationId' | 'tags' | 'security'>,
-): Scope | undefined {
+): Scope | typeof anyScope | undefined {
+  if (openToEveryKey.has(operationId)) return anyScope;
   if (operationId in closedToKeys || !security.some(({ admin }) => admin)) return undefined;
   const resource = valueAt(ownScopes, operationId) ?? valueAt(resources, tags[0] ?? '');
   return resource && `${resource}:${method === 'get' ? 'read' : 'write'}`;

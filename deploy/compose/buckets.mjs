@@ -23,7 +23,7 @@ const clientOf = (endpoint) =>
   new S3Client({ endpoint, region: env.S3_REGION ?? 'us-east-1', forcePathStyle: true, credentials: root });
 const client = clientOf(env.S3_ENDPOINT);
 
-// The permissions that docs/how-to/deploy.md#buckets lists. The API sets the CORS rules, so it also needs the permissions for these rules.
+// The permissions of docs/how-to/deploy.md#buckets. The API sets the CORS rules, so it also needs the permissions for them.
 const onBuckets = ['s3:ListBucket', 's3:ListBucketVersions', 's3:ListBucketMultipartUploads'];
 const onCors = ['s3:GetBucketCORS', 's3:PutBucketCORS'];
 const onObjects = [
@@ -78,8 +78,8 @@ async function keepUser({ access, secret }) {
 }
 
 /**
- * Sends a request to the store's interface that manages users. The S3 client has no method for this request. So this function begins a
- * different request of the client, and replaces the method, the path and the body before the client signs the request.
+ * Sends a request to the store's interface for users. The S3 client has no method for it, so this function changes another request before
+ * the client signs it.
  */
 async function ask(path, query, body) {
   const admin = clientOf(env.S3_ADMIN_ENDPOINT);

@@ -1,13 +1,11 @@
-/**
- * Finds the series and labels that a PromQL expression uses, so that a check can compare their names. It does not parse the rest of PromQL.
- */
+/** Finds the series and labels in a PromQL expression, so that a check can compare their names. It does not parse the rest of PromQL. */
 
 export interface Asked {
   /** The metric. */
   readonly name: string;
   /** The labels in the matchers of the series. */
   readonly labels: readonly string[];
-  /** The text of the expression before this metric, which shows how the metric is aggregated. */
+  /** The text before this metric, which shows how the metric is aggregated. */
   readonly before: string;
 }
 
@@ -15,7 +13,7 @@ const keywords = new Set(['and', 'or', 'unless', 'bool', 'offset', 'inf', 'nan']
 /** These clauses contain labels and not series: `by (a, b)`, `on ()`, `group_left (a)`. */
 const labelLists = /\b(by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)/g;
 
-/** @returns each use of a series, in the order of the text */
+/** @returns the series in the order of the text */
 export function seriesIn(expr: string): Asked[] {
   const series: Asked[] = [];
   const plain = expr.replace(labelLists, (list) => ' '.repeat(list.length));
@@ -30,7 +28,7 @@ export function seriesIn(expr: string): Asked[] {
   return series;
 }
 
-/** @returns the labels of the clauses that group or match series, such as `by (a, b)` and `on (a)` */
+/** @returns the labels in clauses such as `by (a, b)` and `on (a)` */
 export function groupingLabelsIn(expr: string): string[] {
   return [...expr.matchAll(labelLists)].flatMap(([, , list = '']) => list.match(/\w+/g) ?? []);
 }

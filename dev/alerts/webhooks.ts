@@ -1,7 +1,7 @@
 /** Alerts on webhooks. */
 import { growth, type Alert } from './alert.ts';
 
-/** Outcomes that, if there are many, show a problem of our own network or workers. */
+/** If many attempts have these outcomes, our own network or workers have a problem. */
 const ours = 'outcome=~"dns_error|timeout|connection_error|address_refused|interrupted"';
 
 export const webhookAlerts = {

@@ -1,9 +1,9 @@
-/** Reads the events of a `text/event-stream` as they arrive, for our clients: the tour and the bench. */
+/** Reads the events of a `text/event-stream` as they arrive. The tour and the bench use this. */
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 export interface ServerEvent {
   readonly event: string;
-  /** The value that the JSON in the event's `data` lines contains. */
+  /** The value of the JSON in the event's `data` lines. */
   readonly data: unknown;
 }
 

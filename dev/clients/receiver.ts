@@ -1,4 +1,4 @@
-/** A webhook receiver on this machine, with real TLS. It records its requests, and gives the answers that a test specifies. */
+/** A webhook receiver on this machine, with real TLS. It records its requests, and answers as a test says. */
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
@@ -9,20 +9,18 @@ import type { Certificate } from '../stack/certificates.ts';
 import { host } from '../stack/ports.ts';
 
 export interface ReceivedRequest {
-  /** The number of the request. The first request has the number 1. */
+  /** The first request has the number 1. */
   readonly number: number;
   readonly method: string;
   readonly path: string;
   /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The unchanged bytes of the body, over which the signature is computed. */
+  /** The signature covers these bytes. */
   readonly body: Buffer;
   readonly receivedAt: Date;
 }
 
-/**
- * An answer. `hang` means that the receiver does not answer, and leaves the connection open. `drop` means that it closes the connection.
- */
+/** `hang` never answers and leaves the connection open. `drop` closes the connection. */
 export type Answer =
   | 'hang'
   | 'drop'
@@ -30,28 +28,24 @@ export type Answer =
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string | Buffer;
-      /** The time for which the receiver waits before it answers. */
       readonly delayMs?: number;
     };
 
 export interface ReceiverOptions {
   readonly certificate: Certificate;
-  /** A function that chooses the answer to each complete request, from the request and its number. If absent, the receiver answers 200. */
+  /** Chooses the answer to each complete request. If absent, the receiver answers 200. */
   readonly respond?: (request: ReceivedRequest, number: number) => Answer | Promise<Answer>;
   /** A free port if absent. */
   readonly port?: number;
 }
 
 export interface Receiver {
-  /** The address of the receiver, `https://127.0.0.1:<port>`, without a path. */
+  /** `https://127.0.0.1:<port>`, without a path. */
   readonly url: string;
   readonly port: number;
   /** Oldest first. */
   readonly requests: readonly ReceivedRequest[];
-  /**
-   * Waits until `count` requests have arrived, and resolves with the first `count` requests. @throws Error if they have not arrived within
-   * the time
-   */
+  /** Resolves with the first `count` requests when they have arrived. @throws Error if they have not arrived within the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly ReceivedRequest[]>;
   stop(): Promise<void>;
 }
@@ -71,7 +65,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       })
       .catch(() => outgoing.destroy());
   });
-  // A sender must refuse a handshake with a bad certificate. That is not an error of the receiver.
+  // A sender must refuse a bad certificate. That is no error of the receiver.
   server.on('tlsClientError', () => undefined);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -100,7 +94,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   };
 }
 
-/** Whether the request has a valid signature, by the library that receivers use (SIG-1 to SIG-3). */
+/** Checks the signature by the library that receivers use (SIG-1 to SIG-3). */
 export function isSignedWith(secret: string, request: ReceivedRequest): boolean {
   try {
     new Webhook(secret).verify(request.body, { ...request.headers });

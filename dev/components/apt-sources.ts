@@ -1,12 +1,8 @@
-/** Finds the Debian archives that the apt sources of this machine name. So downloads use the mirror that the machine already uses. */
+/** Finds the Debian archives in the apt sources of this machine, so that downloads use its mirror. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/**
- * @param directory the directory of apt's configuration
- * @returns the addresses of Debian's main archive in the order of the sources, without duplicates and without a trailing slash; empty
- * without apt
- */
+/** @returns the addresses of Debian's main archive, without duplicates and trailing slashes; empty without apt */
 export async function debianArchives(directory = '/etc/apt'): Promise<string[]> {
   const parts = path.join(directory, 'sources.list.d');
   const names: string[] = await readdir(parts).catch(() => []);
@@ -21,7 +17,7 @@ export async function debianArchives(directory = '/etc/apt'): Promise<string[]> 
   return [...new Set(archives)];
 }
 
-/** Includes snapshots of the archive (`…/archive/debian/<time>`), and excludes `debian-security`. */
+/** Includes snapshots (`…/archive/debian/<time>`), but not `debian-security`. */
 function isDebianArchive(address: string): boolean {
   const url = URL.parse(address);
   return url !== null && /^https?:$/.test(url.protocol) && url.pathname.split('/').includes('debian');
@@ -38,7 +34,7 @@ function addressesInLines(text: string): string[] {
   });
 }
 
-/** @param text the text of a `.sources` file: stanzas of fields, with a blank line between stanzas (deb822) */
+/** @param text the text of a `.sources` file: fields, with a blank line between stanzas (deb822) */
 function addressesInStanzas(text: string): string[] {
   const lines = text.split('\n').filter((line) => !line.startsWith('#'));
   const stanzas = lines.join('\n').split(/\n[ \t]*\n/);
@@ -48,10 +44,7 @@ function addressesInStanzas(text: string): string[] {
   });
 }
 
-/**
- * Reads a field of a stanza. The value of the field may continue on the following lines, which then begin with a blank. @returns the words
- * of the field's value
- */
+/** The value of a field may continue on the following lines, which then begin with a blank. @returns the words of the field's value */
 function wordsOf(stanza: string, field: string): string[] {
   const words: string[] = [];
   let isField = false;

@@ -1,6 +1,6 @@
 /**
- * The cache of the components that are installed for a user. The cache is outside the checkout, and has one directory for each version. A
- * directory is never visible with incomplete content.
+ * The cache of installed components, outside the checkout, with one directory for each version. A directory appears only when it is
+ * complete.
  */
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -19,11 +19,10 @@ export function cacheDirectory(env: Environment): string {
 }
 
 /**
- * Fills a temporary directory next to the final directory, checks that its content works, and only then renames it. If two installations
- * run at the same
- * time, the first to finish wins, and the other result is discarded.
- * @param fetch puts the component's executable into the given directory
- * @throws the error of `fetch` or of the component's check; then no files remain
+ * Fills a temporary directory, checks that its program works, and then renames the directory. If two installations run at the same time,
+ * the first to finish wins.
+ * @param fetch puts the executable into the given directory
+ * @throws the error of `fetch` or of the check; no files remain
  */
 export async function install(component: Component, cache: string, fetch: (directory: string) => Promise<void>) {
   const name = `${component.executable}-${component.version}`;
@@ -36,8 +35,7 @@ export async function install(component: Component, cache: string, fetch: (direc
     await component.check(path.join(unfinished, component.executable));
     await rename(unfinished, path.join(cache, name)).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-      // Another installation was faster. If the executable is missing in the directory of that installation, this installation replaces the
-      // directory.
+      // Another installation was faster. If its directory has no executable, this installation replaces it.
       await component.check(path.join(cache, name, component.executable)).catch(async () => {
         await rm(path.join(cache, name), { recursive: true, force: true });
         await rename(unfinished, path.join(cache, name));
@@ -48,7 +46,7 @@ export async function install(component: Component, cache: string, fetch: (direc
   }
 }
 
-/** Removes the directories of installations that were killed. The name of such a directory contains the process id. */
+/** Removes what killed installations left. The names of their directories contain process ids. */
 async function removeUnfinished(cache: string): Promise<void> {
   const names = (await readdir(cache)).filter((name) => name.startsWith(unfinishedPrefix));
   const dead = names.filter((name) => !isAlive(Number.parseInt(name.slice(unfinishedPrefix.length), 10)));

@@ -1,4 +1,4 @@
-/** The programs of the development stack that npm does not provide: their pinned versions, and the sources of each. */
+/** The programs that npm does not provide, with their pinned versions and sources. */
 import os from 'node:os';
 import { askProgram } from '../../platform/infra/programs/programs.ts';
 import { drawsPage, npmChromium, playwrightChromium } from './chromium.ts';
@@ -9,41 +9,40 @@ import { compiledRedis, mavenRedis } from './redis.ts';
 import { mavenTestServer, startsAsTestServer } from './test-server.ts';
 import { versionFlaw } from './version.ts';
 
-/** One source of a component. */
 export interface Source {
   readonly title: string;
-  /** Puts the executable into the directory, under the name of the executable. If the source fails, throws an error with the reason. */
+  /** Puts the executable into the directory. Throws an error with the reason if that fails. */
   fetch(directory: string, report: (line: string) => void): Promise<void>;
 }
 
 export interface Component {
-  /** The name of the component in messages. */
+  /** The name in messages. */
   readonly title: string;
-  /** The name of the executable on the PATH and in the cache. */
+  /** Its name on the PATH and in the cache. */
   readonly executable: string;
-  /** The version that the sources provide, and the name of its directory in the cache. */
+  /** The version that the sources provide. The directory in the cache has this name. */
   readonly version: string;
-  /** The environment variable with which the user can name an executable to use instead. */
+  /** An environment variable by which the user can name another executable. */
   readonly variable: string;
-  /** The sources, which are tried in this order. */
+  /** In the order in which they are tried. */
   readonly sources: readonly Source[];
-  /** A program that the user can install, so that one of the sources works. */
+  /** Programs that the user can install, so that one of the sources works. */
   readonly advice: readonly string[];
-  /** The reason why an executable on the PATH is unusable; undefined if it is usable. */
+  /** Says why an executable on the PATH is unusable; undefined if it is usable. */
   flawOf(executable: string): Promise<string | undefined>;
-  /** Checks whether a newly installed executable works on this machine. */
+  /** Throws if a newly installed executable does not work on this machine. */
   check(executable: string): Promise<void>;
 }
 
 const temporalVersion = '1.5.1';
 const versitygwVersion = '1.8.0';
 const testServerVersion = '1.38.0';
-/** The release line of Redis. The package has a different patch version for each platform. */
+/** The patch version of the package differs between platforms. */
 const redisVersion = '6.2';
 const redisPatch = '6.2.14';
-/** The version of the package on npm. The other source, playwright-core, downloads the build with which playwright-core was tested. */
+/** The version of the npm package. The other source is the build with which playwright-core was tested. */
 const chromiumVersion = '153.0.0';
-/** The versions of the packages. Each platform has a different version. */
+/** The npm packages have different versions for each platform. */
 const ffmpegVersion = '4.1';
 const ffmpegPackages = {
   'linux-x64': '@ffmpeg-installer/linux-x64@4.1.0',
@@ -52,9 +51,9 @@ const ffmpegPackages = {
   'darwin-arm64': '@ffmpeg-installer/darwin-arm64@4.1.5',
 } as const;
 
-/** The first Temporal server whose task queues support fairness keys. */
+/** The first server whose task queues support fairness keys. */
 const oldestTemporalServer = '1.29.0';
-/** The oldest accepted release, about two years old. Older releases perhaps do not work with playwright-core. */
+/** This release is about two years old. playwright-core may not work with older ones. */
 const oldestChromium = '131';
 
 const { linux, amd64 } = { linux: os.platform() === 'linux', amd64: os.arch() === 'x64' };
@@ -63,10 +62,7 @@ const github = 'https://github.com';
 
 const installGo = 'install Go 1.25 or newer (https://go.dev/dl) and try again: it is then built from source';
 
-/**
- * The programs that development and tests need. `npm start` uses only the first two programs of this list. The other programs are for
- * tests, and `npm start -- --components` installs them.
- */
+/** `npm start` uses only the first two programs. The others are for tests, and `npm start -- --components` installs them. */
 export const components = {
   temporal: {
     title: 'Temporal',
@@ -116,7 +112,7 @@ export const components = {
       }),
     ],
     advice: [installGo, `download it: ${github}/versity/versitygw/releases/tag/v${versitygwVersion}`],
-    // A program that `go install` built prints "git" as its version.
+    // `go install` leaves "git" as the version.
     flawOf: versionFlaw({ pattern: /^Version *: *(?:v?(\d+\.\d+\.\d+)|git)/m, oldest: versitygwVersion }),
     check: answersVersion,
   },

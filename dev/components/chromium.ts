@@ -16,7 +16,7 @@ const connectTimeoutMs = 5_000;
 const startTimeoutMs = 60_000;
 
 /**
- * A source that lets playwright-core download the build with which playwright-core was tested, for every platform that it supports.
+ * A source that lets playwright-core download the build with which it was tested.
  * @param host a mirror instead of the official servers
  */
 export function playwrightChromium(host?: string): Source {
@@ -42,8 +42,8 @@ export function playwrightChromium(host?: string): Source {
 }
 
 /**
- * A source that extracts the program from @sparticuz/chromium. This is the only maintained package on npm that contains the program; other
- * packages download the program during their installation. The package is for Linux on x64.
+ * A source that extracts the program from @sparticuz/chromium, for Linux on x64. No other maintained npm package contains the program;
+ * others download it.
  * @param name the argument of `npm pack`: package@version
  */
 export function npmChromium(name: string): Source {
@@ -60,7 +60,7 @@ export function npmChromium(name: string): Source {
   };
 }
 
-/** Starts the program with the libraries and fonts of its package, because few servers have these libraries and fonts. */
+/** Starts the program with the libraries and fonts of its package, because few servers have them. */
 const wrapper = `#!/bin/sh
 directory=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH="$directory/lib\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -77,7 +77,7 @@ const fontSettings = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** @param from the directory that the package calls `bin` */
+/** @param from the package's directory `bin` */
 async function unpackChromium(from: string, directory: string): Promise<void> {
   const program = path.join(directory, 'program');
   await decompress(path.join(from, 'chromium.br'), program);
@@ -97,8 +97,8 @@ async function decompress(from: string, to: string): Promise<void> {
 }
 
 /**
- * @param message the message of playwright-core, which contains its log
- * @returns the errors of the program; the first line of the log if there are none
+ * @param message contains the log of playwright-core
+ * @returns the errors of the program, or else the first line of the log
  */
 function complaintsIn(message: string): string {
   const lines = message.split('\n');
@@ -106,7 +106,7 @@ function complaintsIn(message: string): string {
   return complaints.findLast((words) => words !== undefined) ?? lines[0] ?? '';
 }
 
-/** Renders a page that contains a script, as the tests do. @throws Error when the rendering fails; the message gives the reason */
+/** Renders a page with a script, as the tests do. @throws Error when the rendering fails, with the reason */
 export async function drawsPage(program: string): Promise<void> {
   const { chromium } = await import('playwright-core');
   const browser = await chromium

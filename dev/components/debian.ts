@@ -1,6 +1,5 @@
 /**
- * Downloads programs and their libraries from a Debian release that may differ from the machine's release. These programs stay separate
- * from the installed programs.
+ * Downloads programs and their libraries from a Debian release, which may differ from the machine's. Nothing is installed on the system.
  */
 import { chmod, glob, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,7 +10,7 @@ import type { Source } from './catalogue.ts';
 interface DebianProgram {
   /** Such as `trixie`. */
   readonly suite: string;
-  /** The program's own package, and the packages of its libraries. */
+  /** The program's own package and the packages of its libraries. */
   readonly packages: readonly string[];
   /** The path of the program in its package. */
   readonly file: string;
@@ -21,8 +20,8 @@ interface DebianProgram {
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /**
- * A source that downloads packages by apt, with separate package lists, and unpacks the packages next to the executable. The executable is
- * a script. It starts the program with the dynamic loader of the program's Debian release. Nothing is installed on the system.
+ * A source that downloads packages by apt, with separate package lists, and unpacks them next to the executable. The executable is a script
+ * that starts the program with the dynamic loader of its own Debian release.
  */
 export function debianProgram({ suite, packages, file, executable }: DebianProgram): Source {
   return {
@@ -63,17 +62,14 @@ export function debianProgram({ suite, packages, file, executable }: DebianProgr
   };
 }
 
-/**
- * @returns the Debian archive that this machine uses, which also contains the other Debian releases
- * @throws Error if the apt sources of the machine name no Debian archive
- */
+/** @throws Error if the machine's apt sources name no Debian archive */
 async function machineArchive(): Promise<string> {
   const [archive] = await debianArchives();
   if (archive === undefined) throw new Error('The apt sources of this machine name no archive of Debian.');
   return archive;
 }
 
-/** The script finds its own directory when it runs, so the directory can be moved. */
+/** The script finds its own directory at run time, so that the directory can be moved. */
 function startScript(file: string): string {
   return `#!/bin/sh
 root=$(dirname "$(readlink -f "$0")")/root

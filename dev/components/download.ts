@@ -1,6 +1,4 @@
-/**
- * Downloads official archives, with a short connect timeout. If the publisher provides a checksum, the download is checked against it.
- */
+/** Downloads official archives, and checks their checksums where the publisher has them. */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -12,12 +10,9 @@ import { runCommand } from '../stack/commands.ts';
 import type { Source } from './catalogue.ts';
 
 export interface Download {
-  /** The address of a .tar.gz file. */
+  /** Leads to a .tar.gz file. */
   readonly url: string;
-  /**
-   * The address of the publisher's list of checksums, if there is a list. The list has one line for each file: `<sha256> <file name>`,
-   * perhaps with further words.
-   */
+  /** The publisher's list of checksums, if it has a list. Each line begins with `<sha256> <file name>`. */
   readonly checksums?: string;
 }
 
@@ -32,12 +27,12 @@ const stallTimeoutMs = 30_000;
 const progressEveryBytes = 20_000_000;
 const maxRedirects = 5;
 /**
- * The maximum number of bytes that wait in memory. No file is so large, so undici never pauses a response. That is necessary: if a server
- * closes the connection of a paused response, undici 7 ends the whole process (https://github.com/nodejs/undici/issues/5360).
+ * More bytes than any file has, so that undici never pauses a response. If a server closes a paused connection, undici 7 ends the whole
+ * process (https://github.com/nodejs/undici/issues/5360).
  */
 const bufferBytes = 1_000_000_000;
 
-/** A source that downloads an archive and extracts one executable. It uses the proxy of HTTPS_PROXY, except for the hosts of NO_PROXY. */
+/** A source that downloads an archive and extracts one executable. It uses HTTPS_PROXY and NO_PROXY. */
 export function downloadArchive(archive: Archive): Source {
   return {
     title: archive.url,
@@ -48,7 +43,6 @@ export function downloadArchive(archive: Archive): Source {
   };
 }
 
-/** Downloads an archive into a directory and unpacks it there. @throws Error if the checksum of the archive is wrong */
 export async function unpackDownload(
   { url, checksums }: Download,
   directory: string,
@@ -64,7 +58,7 @@ export async function unpackDownload(
   await rm(file);
 }
 
-/** Moves the executable to the top of the directory. In some archives, the executable is inside a directory. */
+/** In some archives, the executable is inside a directory. */
 async function promote(directory: string, member: string): Promise<void> {
   const [top = '', ...below] = member.split('/');
   if (below.length === 0) return;
@@ -84,10 +78,7 @@ async function publishedChecksum(checksums: string, url: string): Promise<string
   return found.toLowerCase();
 }
 
-/**
- * Saves the content of an address. Uses the proxy of HTTPS_PROXY, except for the hosts of NO_PROXY. @returns the SHA-256 of the content, in
- * hexadecimal
- */
+/** Uses HTTPS_PROXY and NO_PROXY. @returns the SHA-256 of the content, in hexadecimal */
 export async function saveDownload(url: string, file: string, report: (line: string) => void): Promise<string> {
   const { body, headers } = await get(url);
   const total = Number(headers['content-length'] ?? 0);
@@ -113,7 +104,7 @@ async function get(url: string): Promise<Dispatcher.ResponseData> {
     connect: { timeout: connectTimeoutMs },
     headersTimeout: headersTimeoutMs,
     bodyTimeout: stallTimeoutMs,
-    // Each connection serves only one request, so that no open connection keeps the process running.
+    // Each connection serves one request, so that no open connection keeps the process alive.
     pipelining: 0,
   }).compose(interceptors.redirect({ maxRedirections: maxRedirects }));
   const response = await request(url, { dispatcher, highWaterMark: bufferBytes });

@@ -10,10 +10,9 @@ import { withNpmPackage } from './npm-package.ts';
 const executable = 'ffmpeg';
 
 /**
- * A source that extracts the program from a package of @ffmpeg-installer. Other packages download the program during their installation.
- * Each
- * platform has its own package.
- * @param names the argument of `npm pack`, package@version, by platform and architecture
+ * A source that extracts the program from a package of @ffmpeg-installer, one package for each platform. Other packages download the
+ * program during their installation.
+ * @param names the argument of `npm pack`, package@version, for each platform and architecture
  */
 export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
   const platform = `${os.platform()}-${os.arch()}`;
@@ -31,9 +30,7 @@ export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
 }
 
 /**
- * The versions of ffmpeg builds have no order, so this check examines the features of the build. @returns a clause that says why the worker
- * would create
- * poor renditions with
+ * The versions of ffmpeg builds have no order, so this checks their features. @returns why the worker would create poor renditions with
  * this ffmpeg, or undefined
  */
 export async function renditionFlaw(program: string): Promise<string | undefined> {
@@ -42,14 +39,14 @@ export async function renditionFlaw(program: string): Promise<string | undefined
   return ffmpeg.finding?.flaw;
 }
 
-/** The codecs of the tests' videos, in addition to the codecs of the worker. */
+/** The videos of tests need these too, besides the worker's codecs. */
 const codecs = [
   ['-c:v', 'libx264', '-c:a', 'aac', '-f', 'mp4', '-movflags', 'frag_keyframe+empty_moov'],
   ['-c:v', 'libvpx', '-deadline', 'realtime', '-c:a', 'libopus', '-f', 'webm'],
 ];
 const pressTimeoutMs = 60_000;
 
-/** Checks each codec: encodes one second of video and sound with it. @throws Error when an encoding fails; the message gives the reason */
+/** Encodes one second of video and sound with each codec. @throws Error when an encoding fails, with the reason */
 export async function pressesVideo(program: string): Promise<void> {
   const formats = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:d=1', '-f', 'lavfi', '-i', 'sine=d=1'];
   for (const pressed of codecs) {

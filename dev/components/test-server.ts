@@ -9,12 +9,11 @@ import { untilPortAnswers } from '../stack/readiness.ts';
 import type { Source } from './catalogue.ts';
 import { findOnPath, versionFlaw } from './version.ts';
 
-/** The server needs Java 11 or newer. Java 8 prints 1.8 as its version, so it counts as older than 11. */
+/** Java 8 prints 1.8 as its version, so it counts as older than 11. */
 const javaFlaw = versionFlaw({ pattern: /version "(\d+(?:\.\d+)?)/, oldest: '11', args: ['-version'] });
 const pom = fileURLToPath(new URL('./temporal-test-server.pom.xml', import.meta.url));
 /**
- * The time limit for a start. It is long, because a start once took more than a minute while other builds used both cores. If the server
- * exits, the wait ends immediately.
+ * Long, because a start once took more than a minute while other builds used both cores. If the server exits, the wait ends immediately.
  */
 const startTimeoutMs = 180_000;
 
@@ -48,10 +47,7 @@ export function mavenTestServer(version: string): Source {
   };
 }
 
-/**
- * Checks the server by a short start on a free port, because the server has no option `--version`.
- * @throws Error if the server does not start
- */
+/** Starts the server for a moment on a free port, because it has no option `--version`. */
 export async function startsAsTestServer(executable: string): Promise<void> {
   const { port } = await freePorts(['port']);
   const server = startChild({ name: 'The test server', command: executable, args: [String(port)], logFile: undefined });

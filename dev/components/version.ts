@@ -3,22 +3,18 @@ import { askProgram, firstWords, lookUp } from '../../platform/infra/programs/pr
 import { messageOf } from '../problem.ts';
 
 interface Wanted {
-  /**
-   * Matches the version in the program's output. If the pattern matches but its group is empty, the program is a build without a version,
-   * and is accepted.
-   */
+  /** Finds the version in the output. An empty group means a build without a version, which is accepted. */
   readonly pattern: RegExp;
   readonly oldest: string;
-  /** The arguments with which the program prints its version; `--version` if absent. */
+  /** These arguments print the version; `--version` if absent. */
   readonly args?: readonly string[];
-  /** The clause that is reported for a version that is too old. */
+  /** The clause for a version that is too old. */
   readonly found?: (version: string) => string;
-  /** The clause that is reported for an output without a version. */
+  /** The clause for an output without a version. */
   readonly unknown?: string;
 }
 
-/** @returns a function that checks a program. It returns a clause with the found and the required version, or undefined if the program is
- * usable */
+/** @returns a function that checks a program; its result says which version was found and required, or is undefined */
 export function versionFlaw({
   pattern,
   oldest,
@@ -41,10 +37,10 @@ export function versionFlaw({
 }
 
 /**
- * Finds a program that an installation or a proof needs, and that this project does not install.
- * @param flawOf returns a clause that says why a program is unusable; if absent, a program is usable if it runs with `--version`
- * @returns the path of the first usable program on the PATH
- * @throws Error when no program on the PATH is usable; the message says why each program is unusable
+ * Finds a program on the PATH that this project does not install.
+ * @param flawOf returns why a program is unusable; by default, a program must run with `--version`
+ * @returns the path of the first usable program
+ * @throws Error when no program is usable; the message says why
  */
 export async function findOnPath(
   name: string,
@@ -61,7 +57,7 @@ export async function findOnPath(
   throw new Error(flawsFound.length === 0 ? `${name} is not installed` : flawsFound.join(', '));
 }
 
-/** Compares two versions number by number: 1.9.0 is older than 1.29.0. */
+/** Compares number by number: 1.9.0 is older than 1.29.0. */
 function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs $TEMPORAL_TEST_SERVER_BINARY with the given arguments. Ends the server when the process that started this script has ended, even by
-# SIGKILL. The SDK starts the time-skipping test server, but does not end it in this case.
+# Runs $TEMPORAL_TEST_SERVER_BINARY with the given arguments, and ends it when the parent of this script has ended, even by
+# SIGKILL. The SDK, which starts the test server, does not end it in this case.
 parent=$PPID
 server=$$
 (

@@ -1,4 +1,4 @@
-/** Generates deploy/grafana/: a dashboard for each group of panels, in a form that Grafana can import and provision. */
+/** Generates deploy/grafana/: one dashboard for each group of panels, for import or provisioning. */
 import {
   TooltipDisplayMode,
   VizLegendOptionsBuilder,
@@ -9,14 +9,13 @@ import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
 import { boards, type Panel } from './panels.ts';
 
-/** A variable for the data source, which Grafana replaces. The dashboards name no data source, so that any installation can import them. */
+/** Grafana replaces this variable. The dashboards name no data source, so any installation can import them. */
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 
-/** The width of a panel, in columns. A dashboard of Grafana has 24 columns. */
+/** In columns. A dashboard has 24 columns. */
 const width = 8;
 const height = 8;
 
-/** @returns the files by their names */
 export function dashboardFiles(): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(boards).map(([name, { title, panels }]) => {

@@ -1,10 +1,10 @@
-/** The content of the dashboards, as data. Each metric of the service is in one of the panels. */
+/** The content of the dashboards. Each metric of the service is in a panel. */
 
 export interface Panel {
   readonly title: string;
   /** A Grafana unit: `s`, `short`, `ops`. */
   readonly unit: string;
-  /** The expressions in PromQL. Each expression has the name that its line in the panel shows. */
+  /** Expressions in PromQL, each with the name of its line in the panel. */
   readonly queries: readonly (readonly [expr: string, legend: string])[];
 }
 
@@ -13,7 +13,7 @@ interface Board {
   readonly panels: readonly Panel[];
 }
 
-/** Returns an expression for the increase of a counter in a minute, summed over all processes. */
+/** The increase of a counter in a minute, summed over all processes. */
 const pace = (counter: string, by: string): readonly [string, string] => [
   `sum by (${by}) (rate(${counter}[$__rate_interval])) * 60`,
   by
@@ -23,7 +23,7 @@ const pace = (counter: string, by: string): readonly [string, string] => [
 ];
 const perMinute = 'short';
 
-/** Returns an expression for a gauge that every worker reads from Postgres. */
+/** Every worker reads such a gauge from Postgres. */
 const newestGauge = (gauge: string, by?: string): readonly [string, string] =>
   by === undefined ? [`max(${gauge})`, gauge] : [`max by (${by}) (${gauge})`, `{{${by}}}`];
 
@@ -165,6 +165,11 @@ export const boards: Readonly<Record<string, Board>> = {
             '{{route}}',
           ],
         ],
+      },
+      {
+        title: 'Requests to deprecated operations, a minute',
+        unit: perMinute,
+        queries: [pace('http_deprecated_requests_total', 'operation, caller')],
       },
       { title: 'Open streams', unit: 'short', queries: [['sum by (instance) (http_event_streams)', '{{instance}}']] },
       {

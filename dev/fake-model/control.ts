@@ -1,13 +1,13 @@
 /**
- * Lets another process control the fake model. The control uses the same port as the model, but these paths:
+ * Lets another process control the fake model, at these paths of the model's port:
  *
- *     PUT    /control/next      [script, …]                          scripts for the next requests
- *     PUT    /control/rules     [{"contains": words, "script": …}, …] scripts for questions that contain the words
- *     GET    /control/requests  the received requests, and the sent events with their times
- *     DELETE /control           forgets all of it
+ * PUT    /control/next      [script, …]                          scripts for the next requests
+ * PUT    /control/rules     [{"contains": words, "script": …}, …] scripts for questions that contain the words
+ * GET    /control/requests  the received requests, and the sent events with their times
+ * DELETE /control           forgets all of it
  *
- * A rule without words applies to all questions. A successful call is answered with 204, or with 200 and JSON. A script that is not an
- * object is refused, and so is an unknown path.
+ * A rule without words applies to all questions. A call is answered with 204, or with 200 and JSON. A script that is no object is refused,
+ * and so is an unknown path.
  */
 import type { ServerResponse } from 'node:http';
 import type { Rule, Script } from './script.ts';
@@ -51,7 +51,6 @@ function obey(model: Controlled, call: string, text: string): boolean {
   return true;
 }
 
-/** Returns the value if it is a list of objects; undefined for any other value. */
 function listIn(text: string): object[] | undefined {
   try {
     const list: unknown = JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * Creates the events of an answer, in the order and the form of the real service's stream. The provider's documentation describes the
- * events in its chapter "Streaming".
+ * Creates the events of an answer, in the form and order of the real service. The provider's documentation has them in its chapter
+ * "Streaming".
  */
 import type { AnswerBlock, Cited } from './librarian.ts';
 import { searchResultsOf, type ModelRequest } from './request.ts';
@@ -17,15 +17,14 @@ export interface StreamEvent {
 
 export const ping = eventOf({ type: 'ping' });
 
-/** @returns one event of the stream */
 export function eventOf(data: { readonly type: string }, delta?: string): StreamEvent {
   const text = `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
   return { name: data.type, text, ...(delta === undefined ? {} : { delta }) };
 }
 
 /**
- * @param id the id of the message @param answer the text blocks of the answer, which are cut when `max_tokens` is reached
- * @returns every event from message_start to message_stop
+ * @param id the id of the message @param answer the text blocks, which are cut at `max_tokens`
+ * @returns all events from message_start to message_stop
  */
 export function eventsOf(
   id: string,
@@ -56,7 +55,7 @@ export function eventsOf(
 
 type Data = { readonly type: string };
 
-/** The first events of a model that thinks. Its thoughts are hidden and signed, and count as output. */
+/** The thoughts of the model are hidden and signed, and count as output. */
 const thinking = [
   eventOf({
     type: 'content_block_start',
@@ -118,7 +117,7 @@ function citationOf(request: ModelRequest, cited: Cited | ScriptedCitation) {
   };
 }
 
-/** Cuts an answer at its token limit, between two deltas. The citations of the cut block are left out. */
+/** Cuts an answer at its token limit, between two deltas. A cut block has no citations. */
 function withinCap(answer: NonNullable<Script['blocks']>, cap: number) {
   const blocks: { deltas: string[]; citations: readonly ScriptedCitation[] }[] = [];
   let tokens = 0;

@@ -1,7 +1,7 @@
 /**
- * A small server that implements the model's Messages API as a stream, for development and tests. It answers from the search results of a
- * request like a librarian (fake-model/librarian.ts), or follows a script (fake-model/script.ts), and records its requests. It listens only
- * on this machine, and accepts any API key except `invalid`.
+ * A small server with the model's Messages API as a stream, for development and tests. Its answer comes from the search results in the
+ * request (fake-model/librarian.ts), or from a script (fake-model/script.ts). It records its requests, listens only on this machine, and
+ * accepts any API key except `invalid`.
  */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -25,27 +25,24 @@ export { nothingFits } from './librarian.ts';
 export interface FakeModelOptions {
   /** A free port if absent. */
   readonly port?: number;
-  /** The pause between two deltas without a script; 0 if absent. */
+  /** The pause between two deltas if no script sets one; 0 if absent. */
   readonly delayMs?: number;
 }
 
 export interface FakeModel {
   /** For ANTHROPIC_BASE_URL. */
   readonly url: string;
-  /** The received requests, the oldest first, including requests that were refused as invalid. */
+  /** The oldest first, with the refused requests. */
   readonly requests: readonly SeenRequest[];
-  /**
-   * Queues scripts for the next requests, one script for each request, in order. If a rule of {@link FakeModel.rule} returns a script for a
-   * request, this script is used instead of the queue.
-   */
+  /** Queues one script for each of the next requests. A script from {@link FakeModel.rule} goes before the queue. */
   next(...scripts: readonly Script[]): void;
-  /** Sets the rule, a function that chooses the script of each request; undefined removes the rule. */
+  /** Sets a function that chooses the script of each request; undefined removes it. */
   rule(rule: Rule | undefined): void;
   /** Resolves with the first `count` requests when they have arrived. @throws Error if they have not arrived within the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly SeenRequest[]>;
-  /** The number of connections that were opened so far. */
+  /** All connections that were opened. */
   connections(): number;
-  /** The number of requests whose connection the client closed before the end of the answer. */
+  /** Requests whose client closed the connection before the end of the answer. */
   closedByClient(): number;
   /** Removes the recorded requests, the scripts, the rule and the cache. */
   reset(): void;
@@ -154,14 +151,14 @@ function answerEvents(request: ModelRequest, script: Script, id: string, cache: 
   return eventsOf(id.replace('req_', 'msg_'), request, cache.use(request, Date.now()), answer, script.stopReason);
 }
 
-/** Each delta contains the id of its answer and its number, so that all deltas differ. */
+/** Contains the id of the answer and a number, so that all deltas differ. */
 function recited(id: string, { deltas, characters }: NonNullable<Script['recite']>): string[] {
   return Array.from({ length: deltas }, (_, index) => `${index} ${id} `.padEnd(characters, '.').slice(0, characters));
 }
 
 /** @throws Refusal 401 or 400 */
 function checkHeaders(headers: SeenRequest['headers']): void {
-  // The key may be a bearer token, as the current SDK sends it, or be in a separate header, as simple callers send it.
+  // The current SDK sends a bearer token; simple callers send the header.
   const key = headers['x-api-key'] ?? headers['authorization']?.replace(/^Bearer /, '');
   if (!key) throw new Refusal(401, 'x-api-key header is required');
   if (key === 'invalid') throw new Refusal(401, 'invalid x-api-key');
@@ -175,7 +172,7 @@ function refuse(response: ServerResponse, status: RefusalStatus, message: string
   response.end(JSON.stringify(errorBody(errorTypes[status], message, id)));
 }
 
-/** Reads the whole body, even if it is too large, because a client does not read the answer while it still sends. */
+/** Reads the whole body, even if it is too large: a client reads no answer while it still sends. */
 async function bodyOf(incoming: IncomingMessage): Promise<{ text: string; tooLarge: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;

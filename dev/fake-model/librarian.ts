@@ -1,17 +1,16 @@
 /**
- * The default answers of the fake model, like a librarian who has read only the search results. It cites the sentences that have the most
- * words in common with the question. If no sentence fits, it says that it does not know. Rare words have more weight.
+ * The answers of the fake model without a script. It cites the sentences of the search results that share the most words with the question;
+ * rare words count more. If no sentence fits, it says that it does not know.
  */
 import { questionOf, searchResultsOf, type ModelRequest } from './request.ts';
 
-/** One text block of an answer. */
 export interface AnswerBlock {
-  /** The deltas of the stream. Joined together, they are the text of the block. */
+  /** Joined together, they are the text of the block. */
   readonly deltas: readonly string[];
   readonly citations: readonly Cited[];
 }
 
-/** A range of the text blocks of a search result; the end is exclusive. */
+/** A range of the text blocks in a search result; the end is exclusive. */
 export interface Cited {
   readonly result: number;
   readonly start: number;
@@ -27,17 +26,16 @@ interface Sentence extends Cited {
 export const nothingFits = 'I could not find anything about this in the material that I was given.';
 
 const maxCited = 3;
-/** Words are compared by their first letters, without a final s, because forms of one word differ at the end. */
+/** The forms of a word differ at the end. So words are compared by their first letters, without a final s. */
 const comparedLetters = 6;
 const shortestWord = 4;
-/** Words that occur in many questions and do not name the subject of a question. */
+/** These words are frequent in questions, and name no subject. */
 const askingWords = new Set(
   'about does from have here into long many much must shall should that their them then there these they this what when where which whom whose will with would your como deve devem esse essa este esta isso isto mais muito onde para pela pelo porque qual quais quando quanto quantos quem sobre tenho'.split(
     ' ',
   ),
 );
 
-/** @returns the blocks of the answer, in order */
 export function answerOf(request: ModelRequest): AnswerBlock[] {
   const images = request.messages.at(-1)?.content.filter(({ type }) => type === 'image').length ?? 0;
   const imageNote =
@@ -75,7 +73,7 @@ function bestSentences(request: ModelRequest): Sentence[] {
   return joinNeighbours(chosen.map(({ sentence }) => sentence));
 }
 
-/** Joins adjacent sentences of one search result into one range, so that some citations span several blocks. */
+/** Joins neighbouring sentences of one search result, so that some citations span several blocks. */
 function joinNeighbours(chosen: readonly Sentence[]): Sentence[] {
   const joined: Sentence[] = [];
   for (const sentence of chosen) {
@@ -96,12 +94,12 @@ function citationsAreOn(request: ModelRequest): boolean {
   return searchResultsOf(request).some(({ citations }) => citations?.enabled);
 }
 
-/** Returns a block without a citation. Each delta has about three words, as in the real service. */
+/** A block without a citation. Each delta has about three words, as in the real service. */
 function textBlock(text: string): AnswerBlock {
   return { deltas: text.match(/(?:\S+\s*|\s+){1,3}/g) ?? [text], citations: [] };
 }
 
-/** Returns the words of a text in lower case, without accents and endings. */
+/** The words are in lower case, without accents and endings. */
 function wordsOf(text: string): Set<string> {
   const words =
     text

@@ -1,6 +1,6 @@
-/** The ways in which the model's service refuses a request, before a stream or within it: the statuses and error types. */
+/** How the model's service refuses a request, before a stream or within it: statuses and error types. */
 
-/** The error type of each status, from the chapter "Errors" of the provider's documentation. */
+/** The provider's documentation has these types in its chapter "Errors". */
 export const errorTypes = {
   400: 'invalid_request_error',
   401: 'authentication_error',
@@ -14,7 +14,6 @@ export const errorTypes = {
 
 export type RefusalStatus = keyof typeof errorTypes;
 
-/** The error for a request that the service refuses. */
 export class Refusal extends Error {
   readonly status: RefusalStatus;
 

@@ -1,11 +1,11 @@
 /**
- * A request of the Messages API, with those checks of the real service that matter to this product. One check is stricter: the real service
- * joins consecutive turns of one role, but this server refuses them.
+ * Makes those checks of the real Messages API that matter to us. One check is stricter: the real service joins
+ * consecutive turns of one role, but this server refuses them.
  */
 import { isPriced } from '../../domain/agents/prompt/prices.policy.ts';
 import { Refusal } from './refusals.ts';
 
-/** Marks a block of the prompt. The cache then stores the prefix of the prompt that ends with this block. */
+/** Marks a block of the prompt. The cache stores the prompt up to the end of this block. */
 export interface CacheControl {
   readonly type: 'ephemeral';
   readonly ttl?: '5m' | '1h';
@@ -37,7 +37,6 @@ export type Block = TextBlock | SearchResult | ImageBlock;
 export interface ModelRequest {
   readonly model: string;
   readonly max_tokens: number;
-  /** Whether the model thinks before it answers. */
   readonly thinks: boolean;
   readonly system: readonly TextBlock[];
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }[];
@@ -48,7 +47,7 @@ const thinkingTypes = { adaptive: true, enabled: true, between_tools: false, dis
 const maxBreakpoints = 4;
 
 /**
- * @param body the JSON of the request, unchecked
+ * @param body the unchecked JSON
  * @returns the request, with every text as a block
  * @throws Refusal 400 that names the field, or 404 for an unknown model
  */
@@ -73,12 +72,12 @@ export function readRequest(body: unknown): ModelRequest {
   return request;
 }
 
-/** All blocks of the prompt, in order. A prefix of the prompt can end with any of these blocks. */
+/** All blocks of the prompt, in order. A cached prefix can end with any of them. */
 export function everyBlock({ system, messages }: ModelRequest): Block[] {
   return [...system, ...messages.flatMap(({ content }) => content)];
 }
 
-/** The search results, in the order of the numbers that citations use. */
+/** The results have the order of the numbers in citations. */
 export function searchResultsOf({ messages }: ModelRequest): SearchResult[] {
   return messages.flatMap(({ content }) => content.filter((block) => block.type === 'search_result'));
 }

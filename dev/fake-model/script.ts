@@ -1,13 +1,12 @@
 /**
- * Instructions by which a test determines the fake model's answer to a request. They are plain data, so that another process can also send
- * them. Events
- * are counted in the order of sending: 1 is message_start, 2 the first content_block_start, 3 a ping, 4 the first delta. If the model
- * thinks, it sends four further events after event 1.
+ * A test's instructions for the answer to a request. They are plain data, so that another process can send them. Events are counted as they
+ * are sent: 1 is message_start, 2 the first content_block_start, 3 a ping, 4 the first delta. If the model thinks, four more events follow
+ * event 1.
  */
 import type { RefusalStatus } from './refusals.ts';
 import type { ModelRequest } from './request.ts';
 
-/** @param question the text of the last turn @returns the script for a request; if undefined, the next script of the queue is used */
+/** @param question the text of the last turn @returns the script for a request; undefined takes the next script of the queue */
 export type Rule = (request: ModelRequest, question: string) => Script | undefined;
 
 export type StopReason =
@@ -19,10 +18,7 @@ export type StopReason =
   | 'refusal'
   | 'model_context_window_exceeded';
 
-/**
- * The target of a citation. If the script leaves a value out, the fake model takes the value from the request. Values in the script are
- * sent unchanged, even if they are wrong.
- */
+/** The fake model takes absent values from the request. It sends values of the script unchanged, even if they are wrong. */
 export interface ScriptedCitation {
   readonly result: number;
   readonly start: number;
@@ -34,18 +30,18 @@ export interface ScriptedCitation {
 export interface Script {
   /** Refuses with this status before a stream begins. */
   readonly refuse?: RefusalStatus;
-  /** Adds the header `retry-after`, in seconds. */
+  /** The seconds in the header `retry-after`. */
   readonly retryAfterS?: number;
   /** Sends nothing, not even a status. */
   readonly neverAnswer?: boolean;
   /** Cuts the connection instead of sending an answer. */
   readonly drop?: boolean;
 
-  /** The deltas of the only text block, instead of the librarian's deltas. Incomplete characters and empty deltas are sent unchanged. */
+  /** The deltas of the only text block. Incomplete characters and empty deltas are sent unchanged. */
   readonly answer?: readonly string[];
   /** The deltas of several text blocks, instead of `answer`. */
   readonly blocks?: readonly { readonly deltas: readonly string[]; readonly citations?: readonly ScriptedCitation[] }[];
-  /** For load tests: sends this number of deltas, each with this number of characters. The text is different for each request. */
+  /** For load tests: this number of deltas, each with this number of characters. Each request gets another text. */
   readonly recite?: { readonly deltas: number; readonly characters: number };
   readonly stopReason?: StopReason;
 
@@ -53,20 +49,20 @@ export interface Script {
   readonly beginAfterMs?: number;
   /** The pause between two deltas; 0 sends everything immediately. */
   readonly delayMs?: number;
-  /** Sends the stream in pieces of this many bytes, so that events and characters arrive divided. */
+  /** Sends the stream in pieces of this many bytes, which divide events and characters. */
   readonly bytesAPiece?: number;
 
   /** Cuts the connection after this many events; 0 cuts it after the status. */
   readonly cutAfter?: number;
-  /** Whether half of the next event is also sent before the cut. */
+  /** Also sends half of the next event before the cut. */
   readonly cutInside?: boolean;
-  /** Ends the response normally after this number of events, as if it were complete. */
+  /** Ends the response after this many events, as if it were complete. */
   readonly endAfter?: number;
   /** Sends nothing more after this many events, and keeps the connection open. */
   readonly silentAfter?: number;
   /** The interval of pings during the silence. */
   readonly pingEveryMs?: number;
-  /** The delay between the last event and the end of the response. */
+  /** The time from the last event to the end of the response. */
   readonly endsAfterMs?: number;
   /** Sends an `error` event after this many events, and ends. */
   readonly errorAfter?: number;

@@ -11,23 +11,21 @@ export type Outcome =
   | 'closed_by_client';
 
 export class SeenRequest {
-  /** The number of the request; the first request has the number 1. */
+  /** The first request has the number 1. */
   readonly number: number;
-  /** The value of the header `request-id`. */
+  /** The header `request-id`. */
   readonly id: string;
   /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed JSON of the body, or the text of the body if it is not JSON. */
+  /** Parsed JSON, or the text of the body if it is no JSON. */
   readonly body: unknown;
   readonly receivedAt = new Date();
   outcome: Outcome = 'open';
-  /** The number of events that were sent. */
   events = 0;
-  /** The text of the answer that was sent. */
   text = '';
-  /** The time of each text delta, in milliseconds of the machine's steady clock ({@link steadyMs}). */
+  /** The time of each text delta, in milliseconds of {@link steadyMs}. */
   readonly deltasAt: number[] = [];
-  /** The number of characters (UTF-16 units) up to the end of each delta. */
+  /** The characters (UTF-16 units) up to the end of each delta. */
   readonly deltaEnds: number[] = [];
 
   constructor(number: number, id: string, headers: Readonly<Record<string, string>>, body: unknown) {
@@ -46,7 +44,7 @@ export class SeenRequest {
   }
 }
 
-/** Reads a clock that all processes of the machine share. No process can set this clock, so it never jumps. @returns milliseconds */
+/** A clock that all processes of the machine share and that never jumps. @returns milliseconds */
 export function steadyMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

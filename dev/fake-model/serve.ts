@@ -4,7 +4,7 @@ import { interruption } from '../interruption.ts';
 import { portsFromEnvironment } from '../stack/ports.ts';
 import { runScript, say } from '../problem.ts';
 
-/** The pause between two deltas. It is about the same as with a real model, so that a reader sees the deltas arrive. */
+/** About as long as with a real model, so that a reader sees the deltas arrive. */
 const delayMs = 40;
 
 await runScript(async () => {

@@ -1,7 +1,4 @@
-/**
- * Sends the events of an answer as its script says. The stream may have pauses, arrive in pieces, be cut, become silent, or end with an
- * error.
- */
+/** Sends the events of an answer as its script says: with pauses, in pieces, cut, silent or with an error. */
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { eventOf, ping, type StreamEvent } from './events.ts';
@@ -10,8 +7,8 @@ import type { Script } from './script.ts';
 import type { SeenRequest } from './seen.ts';
 
 /**
- * @param script the instructions for the stream @param seen records the events that were sent
- * @returns a promise that resolves when the stream has ended, or when the client has closed it
+ * @param seen records the events that were sent
+ * @returns a promise that resolves when the stream has ended or the client has closed it
  */
 export async function sendEvents(
   response: ServerResponse,
@@ -24,8 +21,7 @@ export async function sendEvents(
   let deltas = 0;
   for (const event of events.slice(0, stop.after)) {
     if (event.delta !== undefined) {
-      // The pause is measured from the beginning of the stream, not from delta to delta. So a late timer does not slow down the whole
-      // stream.
+      // Counted from the beginning of the stream, so that one late timer does not slow down the rest.
       await pause(begunAt + deltas * (script.delayMs ?? 0));
       deltas += 1;
     }
@@ -38,7 +34,7 @@ export async function sendEvents(
   if (stop.how === 'cut') {
     const next = script.cutInside ? events[stop.after]?.text : undefined;
     if (next !== undefined) response.write(next.slice(0, next.length / 2));
-    // Resolves after the written data has been sent.
+    // Waits until the written data are sent.
     response.socket?.destroySoon();
     return;
   }

@@ -1,10 +1,10 @@
 /**
- * Counts the tokens of a request. Four bytes of text count as one token, which is about right for English. An image counts as 1,600 tokens,
- * which is the real model's maximum for an image of usual size. Each message adds three tokens.
+ * Counts the tokens of a request: one for four bytes of text, which is about right for English, and three for each message. An image counts
+ * 1,600, the real model's maximum for an image of usual size.
  *
- * The cache works like the cache of the real model. A block with `cache_control` is a breakpoint. The cache stores the prefix that ends
- * with this block, if the prefix has at least 1,024 tokens. A prefix stays for five minutes (or an hour) after its last read. A breakpoint
- * uses a stored prefix that ends at its own block, or at one of the twenty blocks before.
+ * The cache works like the real one. A block with `cache_control` is a breakpoint: the cache stores the prompt up to this block, from 1,024
+ * tokens. This prefix stays for five minutes (or an hour) after its last read. A breakpoint finds a prefix that ends at its own block or at
+ * one of the twenty blocks before.
  */
 import { createHash } from 'node:crypto';
 import { everyBlock, type Block, type ModelRequest } from './request.ts';
@@ -15,11 +15,11 @@ const imageTokens = 1_600;
 const messageTokens = 3;
 const leastCached = 1_024;
 const lookBack = 20;
-/** The context window in tokens. A longer prompt is refused. */
+/** In tokens. A longer prompt is refused. */
 const contextWindow = 200_000;
 
 export interface PromptUse {
-  /** The number of tokens that are neither read from the cache nor written to it. */
+  /** Tokens that were neither read from the cache nor written to it. */
   readonly input: number;
   readonly cacheWrite: number;
   readonly cacheRead: number;
@@ -30,13 +30,13 @@ function tokensOf(text: string): number {
 }
 
 export class PromptCache {
-  /** Maps the hash of each stored prefix to the time at which it expires. */
+  /** The expiry of each stored prefix, by its hash. */
   readonly #kept = new Map<string, { until: number; lifeMs: number }>();
 
   /**
-   * Counts a prompt, reads its cached prefix, and stores the prefixes that its breakpoints mark.
+   * Counts a prompt, reads its cached prefix, and stores the prefixes of its breakpoints.
    * @param now milliseconds since the epoch
-   * @throws Refusal 400 for a prompt that is longer than the context window
+   * @throws Refusal 400 if the prompt does not fit into the context window
    */
   use(request: ModelRequest, now: number): PromptUse {
     const blocks = everyBlock(request);
@@ -58,7 +58,7 @@ export class PromptCache {
     this.#kept.clear();
   }
 
-  /** @returns the number of tokens of the cached prefix that ends at this block or at one of the few blocks before it */
+  /** @returns the tokens of the cached prefix that ends at this block or at one of the few blocks before it */
   #find(prefixes: readonly Prefix[], index: number, now: number): number {
     const near = prefixes.slice(Math.max(0, index - lookBack), index + 1).toReversed();
     const found = near.find(({ hash }) => (this.#kept.get(hash)?.until ?? 0) > now);
@@ -72,7 +72,7 @@ interface Prefix {
   readonly index: number;
   readonly block: Block;
   readonly hash: string;
-  /** The number of tokens of the prompt up to the end of the block. */
+  /** The tokens up to the end of the block. */
   readonly tokens: number;
 }
 

@@ -1,7 +1,7 @@
 /** Generates docs/reference/automations.md: the fields of definitions, from the contract. */
 import { dereference, isObject, isReference, type ContractDocument, type JsonObject } from '../../contract/openapi.ts';
 
-/** The schemas of a definition, outer schemas first, with the heading of each. */
+/** Outer schemas first, each with its heading. */
 const sections = [
   ['AutomationDefinition', 'Definition'],
   ['AutomationTrigger', 'Trigger'],
@@ -13,7 +13,7 @@ const sections = [
   ['EmailBlock', 'Block of an e-mail'],
 ] as const;
 
-/** For each trigger, the lists that may limit it. */
+/** The lists that may limit each trigger. */
 const triggers = [
   ['student_created', 'none'],
   ['manual', 'none; administrators start the runs'],
@@ -31,7 +31,7 @@ const triggers = [
   ['student_level_reached', '`level_ids`'],
 ] as const;
 
-/** @returns docs/reference/automations.md @throws Error if the contract has a trigger that the page does not explain */
+/** @returns docs/reference/automations.md @throws Error if the page does not explain a trigger of the contract */
 export function automationsPage({ components: { schemas } }: ContractDocument): string {
   const kinds = schemas['AutomationTriggerKind']?.['x-extensible-enum'];
   const unexplained = (Array.isArray(kinds) ? kinds.map(String) : []).filter(

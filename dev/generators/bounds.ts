@@ -1,4 +1,4 @@
-/** Every bound of one person, club or source, from the data that the service itself uses. A new bound is a new row in this file. */
+/** Every bound of a person, a club or an IP address, read from the service's own data. A new bound is a new row here. */
 import { bounds as downloadBounds } from '../../api/files/download-permits.ts';
 import { resumableUploads, singleUploads } from '../../api/files/upload-permits.ts';
 import * as limits from '../../api/rate-limits/rules.policy.ts';
@@ -41,10 +41,10 @@ import { variablesIn } from '../../platform/infra/variables.ts';
 
 export interface Bound {
   readonly what: string;
-  /** The owner of the share: a club, a person, a source, a file or a process. */
+  /** The owner of this bound: a club, a person, an address, a file or a process. */
   readonly of: string;
   readonly most: string;
-  /** The answer to a call that exceeds the bound, or another effect of the bound. */
+  /** The effect of the bound, such as the answer to a call beyond it. */
   readonly beyond: string;
 }
 
@@ -77,10 +77,7 @@ const callsOf = (what: string, { limit, windowSeconds, scope }: Budget): Bound =
   beyond: '`429 rate_limited`',
 });
 
-/**
- * The bounds of one kind of caller: how much of the club's limit for writes one caller may use, and which share no other caller can use up
- * (LIM-24).
- */
+/** Two parts of a club's limit for writes: what one caller may use at most, and what others cannot use up (LIM-24). */
 function sharesOf(kind: SpenderKind): Bound[] {
   const budget = kind === 'file' ? limits.libraryUploadCreations : limits.clubWrites;
   const { own, share, reserve } = sharedBudget(budget, kind);
@@ -93,7 +90,6 @@ function sharesOf(kind: SpenderKind): Bound[] {
   ];
 }
 
-/** Describes a setting and its default. */
 const settingOf = (name: string, what: string, of: string, beyond: string): Bound => {
   const variable = variablesIn(declarations).find((one) => one.name === name);
   if (!variable) throw new Error(`dev/generators/bounds.ts names ${name}, which is not a variable of config.ts.`);

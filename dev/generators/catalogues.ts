@@ -10,15 +10,15 @@ export type AnyCatalogue = Readonly<Record<string, string>>;
 type ArgumentType = 'number' | 'string';
 
 interface Message {
-  /** The types of the arguments, sorted by the names of the arguments. */
+  /** Sorted by name. */
   arguments: ReadonlyMap<string, ArgumentType>;
-  /** For each argument of a `select`, the options. */
+  /** The options of each argument of a `select`. */
   selects: ReadonlyMap<string, readonly string[]>;
-  /** For each argument of a `plural`, its plural categories. */
+  /** The plural categories of each argument of a `plural`. */
   plurals: readonly (readonly string[])[];
 }
 
-/** @throws SyntaxError if a text is not an ICU message */
+/** @throws SyntaxError if a text is no ICU message */
 function readMessage(text: string): Message {
   const found = new Map<string, ArgumentType>();
   const selects = new Map<string, string[]>();
@@ -57,10 +57,7 @@ export type MessageKey = keyof MessageArguments;
 `;
 }
 
-/**
- * Only the plural categories of counts up to 1,000 are needed, because people see small counts. If a category exists only for millions, the
- * text `other` is used instead.
- */
+/** People see small counts, so only the categories of counts up to 1,000 are needed. A category only for millions gets the text `other`. */
 const categoriesOf = (language: string) => {
   const rules = new Intl.PluralRules(language);
   return [...new Set(Array.from({ length: 1_001 }, (_, count) => rules.select(count)))];
@@ -68,9 +65,8 @@ const categoriesOf = (language: string) => {
 
 /**
  * @param language BCP 47 tag
- * @param english the catalogue that defines the messages; the product's if absent
- * @returns a sentence for each problem: missing or unknown keys, arguments that differ from the English message, missing options or plural
- * forms
+ * @param english the catalogue that defines the messages; ours if absent
+ * @returns a sentence for each problem: wrong keys or arguments, missing options or plural forms
  */
 export function catalogueProblems(language: string, catalogue: AnyCatalogue, english: AnyCatalogue = en): string[] {
   const problems: string[] = [];
@@ -89,7 +85,7 @@ export function catalogueProblems(language: string, catalogue: AnyCatalogue, eng
   return problems;
 }
 
-/** @param english the same message in English @returns the problems of a translation, without its key */
+/** @returns the problems of a translation, without its key */
 function messageProblems(language: string, text: string, english: Message): string[] {
   let message: Message;
   try {
@@ -111,10 +107,10 @@ function messageProblems(language: string, text: string, english: Message): stri
   ];
 }
 
-/** The folders whose code uses messages; tests and catalogues do not count. */
+/** Code in these folders uses messages. Tests and catalogues do not count. */
 const codeFolders = ['activities', 'api', 'dev', 'domain', 'worker'];
 
-/** @returns keys of the catalogue that no code uses. If code builds a key with `${…}`, every key that it can build counts as used. */
+/** @returns keys that no code uses. A key built with `${…}` counts as used if it could match. */
 export function unusedKeys(projectDirectory: string, keys: readonly string[] = Object.keys(en)): string[] {
   const unused = new Set(keys);
   const files = codeFolders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: projectDirectory }));
@@ -131,7 +127,7 @@ export function unusedKeys(projectDirectory: string, keys: readonly string[] = O
   return [...unused];
 }
 
-/** Whether a key consists of these parts, with exactly one segment between two neighbouring parts. */
+/** Whether the key consists of these parts, with exactly one segment between two neighbouring parts. */
 function fits(key: string, parts: readonly string[]): boolean {
   const [first = '', ...others] = parts;
   if (!key.startsWith(first)) return false;

@@ -1,14 +1,11 @@
-/**
- * Generates `printed-code-points.ts`: the code points for which the fonts of certificates have glyphs, according to the cmap table of each
- * font file.
- */
+/** Generates `printed-code-points.ts`: the code points that the fonts of certificates can print, from the cmap table of each font file. */
 import { commonFamilies, isInRanges } from '../../domain/learning/certificates/letters/font-files.ts';
 import { readFont } from '../../domain/learning/certificates/letters/fonts.ts';
 
-/** The path of the text, from the project's directory. */
+/** From the project's directory. */
 export const certificateLettersFile = 'domain/learning/certificates/letters/printed-code-points.ts';
 
-/** @returns the text of the file. The function takes some seconds, because it decompresses every font */
+/** @returns the text of the file. Takes some seconds, because it decompresses every font */
 export async function certificateLetters(): Promise<string> {
   const found = new Set<number>();
   for (const { slices } of commonFamilies)

@@ -24,10 +24,7 @@ Each process reads the whole configuration and needs all required variables. [.e
 `;
 }
 
-/**
- * @returns the text of .env.example. First come the required variables, without values. Then come the other variables with their defaults,
- * as comments
- */
+/** @returns the text of .env.example: first the required variables without values, then the others with their defaults, as comments */
 export function environmentExample(declarations: Declarations): string {
   const variables = variablesIn(declarations);
   const sections = [
@@ -52,7 +49,6 @@ ${texts.join('\n')}`;
 
 const lineLength = 118;
 
-/** @returns the lines of a comment, which break only between words */
 function wrapped(text: string): string[] {
   const lines: string[] = [];
   let line = '#';

@@ -2,7 +2,7 @@
 import { globSync } from 'node:fs';
 import { figuresDirectory, readSuiteFigures, type Aim, type Figure, type SuiteFigures } from '../../bench/figures.ts';
 
-/** @returns the figures of all suites, by their name */
+/** @returns the suites, sorted by name */
 export function allSuiteFigures(): SuiteFigures[] {
   const names = globSync('*.json', { cwd: figuresDirectory }).map((file) => file.replace(/\.json$/, ''));
   return names.toSorted().map(readSuiteFigures);
@@ -11,7 +11,6 @@ export function allSuiteFigures(): SuiteFigures[] {
 /** The suites of `npm run prove`, which have their own page. */
 const proofSuites: readonly string[] = ['proofs', 'simulation'];
 
-/** @returns docs/reference/figures.md: the figures of the benchmarks */
 export function figuresPage(suites: readonly SuiteFigures[]): string {
   return `# Figures
 
@@ -67,7 +66,7 @@ function sectionOf({ suite, command, ceilings, limits, runs }: SuiteFigures): st
 
 const numberText = (value: number | undefined): string => value?.toLocaleString('en-US') ?? '';
 
-/** @returns the unit of a figure; empty if the figure has no unit, or if its name contains the unit */
+/** @returns the unit; empty if the figure has no unit, or has the unit in its name */
 function unitText({ name, unit }: Figure): string {
   const isInName = name.split(/[ :,]+/).includes(unit);
   return isInName || unit === 'number' ? '' : unit;
@@ -86,7 +85,7 @@ function aimText(figure: Figure): string {
   return `${bounds}${aim.of === 'ratio' ? ' ×' : ''}: ${isMissed ? '**missed**' : 'met'}`;
 }
 
-/** @returns the recorded ratio, or else the value divided by the ceiling, with two decimals */
+/** @returns the recorded ratio, or else value divided by ceiling, with two decimals */
 const ratioOf = ({ value, ceiling, ratio }: Figure): number | undefined =>
   ratio ?? (ceiling === undefined ? undefined : Math.round((100 * value) / ceiling) / 100);
 

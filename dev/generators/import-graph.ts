@@ -1,10 +1,10 @@
-/** Finds the imports between the folders of the product, and those imports that violate the order of the folders. */
+/** Finds the imports between the product's folders, and the imports that break the order of the folders. */
 import fs, { readFileSync } from 'node:fs'; // an older Node has no export globSync, and must print its message
 import path from 'node:path';
 
 /**
- * The order of folders, the lowest first. Each line is a level, and each path in it is a unit: a folder, or a single file. A file may
- * import from its own unit and from lower levels. Units of one level do not import from each other.
+ * The order of folders, the lowest first. Each path is a unit: a folder or a single file. A file may import from its own unit and from
+ * lower lines, but not from other units of its line.
  */
 const levels: readonly (readonly string[])[] = [
   ['platform/core', 'platform/start.mjs'],
@@ -52,11 +52,11 @@ const levels: readonly (readonly string[])[] = [
   ['main.ts'],
 ];
 
-/** Pairs of units that may import types of each other. Processes describe each other's interfaces, but share no code. */
+/** These may import types of each other: processes describe each other's interfaces, but share no code. */
 const typesOnly = new Set(['api', 'workflows', 'worker']);
 
 export interface Import {
-  /** The importing file and the imported file. Both paths are relative to the project's directory. */
+  /** Both paths are relative to the project's directory. */
   file: string;
   target: string;
   isType: boolean;
@@ -69,7 +69,7 @@ export interface Arrow {
   imports: readonly Import[];
 }
 
-/** @returns the files of the product in TypeScript, from the directory */
+/** @returns the product's TypeScript files */
 export function productFiles(directory: string): string[] {
   const places = [...new Set(levels.flat().map((unit) => unit.split('/')[0] ?? unit))];
   return places.flatMap((place) =>
@@ -77,7 +77,6 @@ export function productFiles(directory: string): string[] {
   );
 }
 
-/** @returns the imports between files of the product */
 export function productImports(directory: string): Import[] {
   return productFiles(directory).flatMap((file) => importsOf(file, readFileSync(path.join(directory, file), 'utf8')));
 }
@@ -85,7 +84,7 @@ export function productImports(directory: string): Import[] {
 const statement = /^(?:import|export)\s+(type\s)?(?:[^;'"]*?\sfrom\s)?'(\.[^']+)'/gm;
 const expression = /\bimport\(\s*'(\.[^']+)'/g;
 
-/** @returns the relative imports of this text of a file: statements, re-exports, `import()` and types by `import()` */
+/** @returns the relative imports in this text: statements, re-exports, `import()` and types by `import()` */
 export function importsOf(file: string, text: string): Import[] {
   const at = (specifier: string) => path.posix.join(path.posix.dirname(file), specifier);
   return [
@@ -98,7 +97,7 @@ export function importsOf(file: string, text: string): Import[] {
   ];
 }
 
-/** @throws Error if a file is in a folder that is missing in `levels` */
+/** @throws Error if `levels` lacks the file's folder */
 export function unitOf(file: string): string {
   const units = levels.flat().filter((unit) => file === unit || file.startsWith(`${unit}/`));
   const unit = units.toSorted((one, other) => other.length - one.length)[0];
@@ -108,8 +107,8 @@ export function unitOf(file: string): string {
 }
 
 /**
- * @param fold returns the name of a unit in the graph
- * @returns the arrows between different units, sorted by the names of the units
+ * @param fold gives the name of a unit in the graph
+ * @returns the arrows between different units, sorted by name
  */
 export function arrowsOf(imports: readonly Import[], fold = (unit: string) => unit): Arrow[] {
   const between = imports.flatMap((one) => {
@@ -133,16 +132,16 @@ export function arrowsOf(imports: readonly Import[], fold = (unit: string) => un
     );
 }
 
-/** @returns the level of a unit in the order of folders, from 0; -1 for an unknown unit */
+/** @returns the level from 0; -1 for an unknown unit */
 const levelOf = (unit: string): number => levels.findIndex((level) => level.includes(unit));
 
-/** @returns the highest level of a folder and of its subfolders; -1 for an unknown folder */
+/** @returns the highest level of a folder and its subfolders; -1 for an unknown folder */
 export const topLevelOf = (folder: string): number =>
   levels.findLastIndex((level) => level.some((unit) => unit === folder || unit.startsWith(`${folder}/`)));
 
 export const nameOf = ({ from, to }: Pick<Arrow, 'from' | 'to'>): string => `${from} → ${to}`;
 
-/** @returns the units that import from each other */
+/** @returns pairs of units that import from each other */
 export function mutualPairs(arrows: readonly Arrow[]): string[] {
   const names = new Set(arrows.map(nameOf));
   return arrows

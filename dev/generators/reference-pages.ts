@@ -6,7 +6,7 @@ import { errorStatus } from '../../platform/core/error-codes.ts';
 import * as clockMetrics from '../../platform/infra/postgres/checks/clock-watch.ts';
 import * as workerMetrics from '../../worker/reports/metrics.ts';
 
-/** @param meanings the rows of the contract's table of error codes @returns docs/reference/error-codes.md */
+/** @returns docs/reference/error-codes.md */
 export function errorCodesPage(meanings: Readonly<Record<string, ErrorCodeEntry>>): string {
   const rows = Object.entries(errorStatus).map(
     ([code, status]) => `| \`${code}\` | ${status} | ${cell(meanings[code]?.meaning ?? '')} |`,

@@ -1,4 +1,4 @@
-/** Generates docs/reference/workflows.md: the table of workflow types, for operators. */
+/** Generates the table of workflow types for operators, docs/reference/workflows.md. */
 import { searchAttributes, workflowTypeNames, workflowTypes } from '../../platform/engine/workflow-types.ts';
 
 const spaced = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

@@ -1,6 +1,6 @@
 /**
- * The mailbox of development and tests: a real SMTP server that stores every message. People read its messages in a browser, and programs
- * read them as JSON. A test can make it refuse messages. The mailbox never sends a message to another server.
+ * The mailbox of development and tests: a real SMTP server that stores every message and sends none on. People read the messages in a
+ * browser, programs read them as JSON. A test can make it refuse messages.
  */
 import type { AddressInfo } from 'node:net';
 import { MessageStore, type Message, type MessageFilter, type Summary } from './messages.ts';
@@ -11,9 +11,9 @@ import { host } from '../stack/ports.ts';
 export type { Fault, Message, MessageFilter, Summary };
 
 export interface MailboxOptions {
-  /** The directory that stores the messages. A mailbox that is later started with this directory also has these messages. */
+  /** Stores the messages. A mailbox that starts here later has them, too. */
   readonly directory: string;
-  /** The port. If it is absent or 0, the mailbox chooses a free port. */
+  /** A free port if absent or 0. */
   readonly smtpPort?: number;
   readonly httpPort?: number;
 }
@@ -21,21 +21,20 @@ export interface MailboxOptions {
 export interface Mailbox {
   /** For SMTP_URL. */
   readonly smtpUrl: string;
-  /** The address of the pages for people. Below it are GET /api/messages?to= and GET /api/messages/{id} for programs. */
+  /** The address of the pages. Programs use GET /api/messages?to= and GET /api/messages/{id}. */
   readonly httpUrl: string;
-  /** The file with a JSON line for every accepted message. A line is written before its sender gets the answer, so it proves that no
-   * message was sent twice. */
-  readonly logFile: string;
-  /** Returns the accepted messages without their bodies, the newest first. */
-  summaries(filter?: MessageFilter): readonly Summary[];
-  /** Accepted messages with bodies. */
-  messages(filter?: MessageFilter): Promise<readonly Message[]>;
-  /** Resolves with the newest message that matches, as soon as one exists. @throws Error if no message matches within the time */
-  waitFor(predicate: (message: Message) => boolean, timeoutMs: number): Promise<Message>;
   /**
-   * Makes one or several of the next conversations fail. Faults wait in a queue. Each fault is used `times` times, or once if `times` is
-   * absent.
+   * A file with a JSON line for every accepted message. The line is written before the sender gets its answer, so it shows if a message was
+   * sent twice.
    */
+  readonly logFile: string;
+  /** Returns accepted messages without their bodies, the newest first. */
+  summaries(filter?: MessageFilter): readonly Summary[];
+  /** Returns accepted messages with their bodies. */
+  messages(filter?: MessageFilter): Promise<readonly Message[]>;
+  /** Resolves with the newest message that matches, as soon as there is one. @throws Error if no message matches within the time */
+  waitFor(predicate: (message: Message) => boolean, timeoutMs: number): Promise<Message>;
+  /** Makes the next conversations fail. Faults wait in a queue, and each is used `times` times (1 if absent). */
   failNext(fault: Fault): void;
   /** Removes all unused faults. */
   succeed(): void;
@@ -58,7 +57,7 @@ export async function startMailbox(options: MailboxOptions): Promise<Mailbox> {
     await smtp.stop();
     throw error;
   });
-  // The server listens now. From now on, each error is a broken connection of a client, and not a fault of the mailbox.
+  // The server listens now, so each later error is only a broken connection of a client.
   smtp.server.on('error', () => undefined);
 
   return {

@@ -1,17 +1,16 @@
-/** Stores the messages of the mailbox. Each message has a file with its source, and a JSON line in a log. */
+/** Stores each message of the mailbox as a file, and as a JSON line in a log. */
 import { EventEmitter } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import PostalMime from 'postal-mime';
 
-/** The sender and the recipients that were named in the SMTP conversation. The headers of the message can name others. */
+/** The sender and the recipients of the SMTP conversation. The headers can name others. */
 export interface Envelope {
   readonly from: string;
   readonly to: readonly string[];
 }
 
-/** A line of the log, which describes one message. */
 export interface Summary {
   readonly id: string;
   /** ISO 8601, UTC. */
@@ -20,22 +19,22 @@ export interface Summary {
   readonly from: string;
   readonly to: readonly string[];
   readonly subject: string;
-  /** The Message-ID header, with its angle brackets. */
+  /** Includes the angle brackets. */
   readonly message_id: string;
-  /** The size of the whole source, in bytes. */
+  /** In bytes, with the headers. */
   readonly size: number;
 }
 
 export interface Message extends Summary {
   readonly text: string;
-  /** The HTML of the message. Absent if the message has only text. */
+  /** Absent if the message has only text. */
   readonly html?: string;
-  /** The headers by name in lower case. If a header occurs several times, the last value is stored. */
+  /** Names are in lower case. If a header occurs several times, the last value counts. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface MessageFilter {
-  /** Selects only messages to this address; case does not matter. */
+  /** Only messages to this address; case does not matter. */
   readonly to?: string;
 }
 
@@ -53,14 +52,14 @@ export class MessageStore {
     this.logFile = logFile;
   }
 
-  /** Opens the directory, and reads the messages that it already contains. */
+  /** Also reads the messages that the directory already contains. */
   static async open(directory: string): Promise<MessageStore> {
     await mkdir(path.join(directory, 'sources'), { recursive: true });
     const logFile = path.join(directory, 'messages.jsonl');
     return new MessageStore(directory, readLog(logFile), logFile);
   }
 
-  /** Stores a message. The message is on the disk when the promise resolves. */
+  /** Resolves when the message is on the disk. */
   async add(envelope: Envelope, source: Buffer): Promise<void> {
     const mail = await PostalMime.parse(source);
     const summary: Summary = {
@@ -103,7 +102,7 @@ export class MessageStore {
     };
   }
 
-  /** The unchanged source of the message, with all headers. */
+  /** Returns the unchanged source, with all headers. */
   source(id: string): Promise<Buffer> {
     return readFile(this.#sourceFile(id));
   }

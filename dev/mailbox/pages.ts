@@ -1,11 +1,11 @@
 /**
- * Shows the mailbox in a browser, and returns its messages as JSON. A message can contain anything, so its HTML is shown only inside a
+ * Shows the mailbox in a browser, and returns messages as JSON. The HTML of a message can contain anything, so it is shown only in a
  * sandbox.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Message, MessageStore, Summary } from './messages.ts';
 
-/** The HTTP server, not yet listening. */
+/** Not yet listening. */
 export function mailboxPages(store: MessageStore): Server {
   return createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://mailbox');
@@ -78,7 +78,7 @@ function messagePage(message: Message): string {
   );
 }
 
-/** The security policy also protects a person who opens this address outside the frame. */
+/** The security policy protects people who open this address outside the frame. */
 function sendMessageHtml(response: ServerResponse, message: Message): void {
   response.setHeader(
     'Content-Security-Policy',
@@ -123,7 +123,7 @@ function time(iso: string): string {
   return `<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
-/** Returns the text as HTML: escaped, and with clickable addresses. */
+/** Escapes the text, and makes its addresses clickable. */
 function linked(text: string): string {
   return text
     .split(/(https?:\/\/[^\s<>"']+)/)

@@ -3,34 +3,30 @@ import type { Socket } from 'node:net';
 import { SMTPServer, type SMTPServerSession } from 'smtp-server';
 import type { Envelope } from './messages.ts';
 
-/** The kind of a fault, and its point in the conversation. */
 export type Fault = (
   | {
-      /**
-       * The point in the conversation at which the fault occurs. `message` is the point after the final dot. If the connection closes at
-       * this point, the sender cannot know the outcome.
-       */
+      /** The step of the fault. `message` is after the final dot. If the connection closes there, the sender cannot know the outcome. */
       readonly at: 'connect' | 'mail' | 'rcpt' | 'message';
-      /** An SMTP status such as 451 or 550; with `drop` the connection is cut without an answer. */
+      /** An SMTP status such as 451 or 550; `drop` cuts the connection without an answer. */
       readonly reply: number | 'drop';
     }
-  /** The connection is cut during the message, before the final dot. */
+  /** Cuts the connection during the message, before the final dot. */
   | { readonly at: 'data'; readonly reply: 'drop' }
 ) & {
-  /** The number of times that the fault is used; once if absent. */
+  /** The number of uses; 1 if absent. */
   readonly times?: number;
-  /** Limits the fault to this recipient. It has no effect for `connect` and `mail`, which come before the recipient is known. */
+  /** Only for this recipient. No effect for `connect` and `mail`, when the recipient is not known yet. */
   readonly to?: string;
-  /** Whether a message is stored in spite of a fault at `message`. The sender then does not know that the message was stored. */
+  /** Stores the message in spite of a fault at `message`, without the sender's knowledge. */
   readonly kept?: boolean;
 };
 
-/** Creates the server, which does not listen yet, and its queue of faults. */
+/** The server does not listen yet. */
 export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Promise<void>) {
   const faults: (Fault & { times: number })[] = [];
   const sockets = new Map<number, Socket>();
 
-  /** Returns the first fault that matches, and counts one use of this fault. */
+  /** Also counts one use of the fault. */
   const take = (at: Fault['at'], recipients: readonly string[] = []): Fault | undefined => {
     const index = faults.findIndex(
       (fault) => fault.at === at && (fault.to === undefined || recipients.some((to) => sameAddress(to, fault.to))),
@@ -80,7 +76,7 @@ export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Prom
   return {
     server,
     faults,
-    /** Stops accepting connections, and closes the connections that senders keep open in their pools. */
+    /** Stops accepting connections, and closes the connections that senders keep open. */
     stop: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

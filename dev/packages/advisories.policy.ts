@@ -1,17 +1,11 @@
-/**
- * Evaluates known advisories about our packages from the report of `npm audit`. Some advisories fail `npm run check`; the other advisories
- * are only listed.
- */
+/** Decides by the report of `npm audit` which advisories about our packages fail `npm run check`. It only lists the others. */
 
-/**
- * An entry of dev/packages/accepted-advisories.json. A person has examined the advisory and accepted it until a date, because it does not
- * harm the service.
- */
+/** An entry of dev/packages/accepted-advisories.json: a person decided that the advisory does not harm the service. */
 export interface AcceptedAdvisory {
   /** Such as `GHSA-c2qf-rxjj-qqgw`. */
   readonly id: string;
   readonly reason: string;
-  /** The last day on which the advisory is accepted, `YYYY-MM-DD`. After this day the advisory must be examined again. */
+  /** The last day, `YYYY-MM-DD`. Then the advisory must be examined again. */
   readonly until: string;
 }
 
@@ -22,30 +16,29 @@ interface Advisory {
   readonly range: string;
 }
 
-/** The parts of the output of `npm audit --json` that this file uses. */
+/** The parts of `npm audit --json` that are used here. */
 export interface AuditReport {
   readonly vulnerabilities: Readonly<
     Record<string, { readonly via: readonly (string | Advisory)[]; readonly nodes: readonly string[] }>
   >;
 }
 
-/** The parts of package-lock.json that this file uses. */
+/** The parts of package-lock.json that are used here. */
 export interface LockFile {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean } | undefined>>;
 }
 
 interface Judgement {
-  /** A line for each advisory that fails the check. */
+  /** One line for each advisory that fails the check. */
   readonly refused: readonly string[];
-  /** A line for each other advisory, and for each accepted advisory that is no longer reported. */
+  /** One line for each other advisory, and for each accepted advisory that the registry no longer reports. */
   readonly listed: readonly string[];
 }
 
 const refusedSeverities: ReadonlySet<string> = new Set(['high', 'critical']);
 
 /**
- * An advisory fails the check if all of this is true: its severity is high or critical, the service installs the package, and the advisory
- * is not accepted.
+ * An advisory fails the check if its severity is high or critical, the service installs the package, and the advisory is not accepted.
  * @param today `YYYY-MM-DD`
  */
 export function judgeAdvisories(
@@ -60,7 +53,7 @@ export function judgeAdvisories(
   for (const [name, { via, nodes }] of Object.entries(vulnerabilities)) {
     const isOfService = nodes.some((node) => packages[node]?.dev !== true);
     for (const advisory of via) {
-      if (typeof advisory === 'string') continue; // The package itself has no advisory; it only depends on another package of the report.
+      if (typeof advisory === 'string') continue; // Such a package only depends on another package of the report.
       const id = idOf(advisory);
       listedIds.add(id);
       const acceptance = accepted.find((one) => one.id === id && one.until >= today);
@@ -81,7 +74,7 @@ const idOf = ({ url }: Advisory) => url.slice(url.lastIndexOf('/') + 1);
 
 /**
  * @param answer the output of `npm audit --json`
- * @returns the report; or the reason why there is no report, without the registry's address
+ * @returns the report, or why there is none, without the registry's address
  */
 export function readAudit(answer: string): AuditReport | { readonly reason: string } {
   let report: Partial<AuditReport> & { statusCode?: unknown; error?: { code?: unknown } };

@@ -1,8 +1,4 @@
-/**
- * `npm run check -- advisories`: requests known advisories about the locked packages from the registry. If the registry does not answer,
- * the check
- * still passes.
- */
+/** `npm run check -- advisories`: asks the registry for advisories about the locked packages. Passes if the registry does not answer. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -22,7 +18,7 @@ const withoutPatience = ['--fetch-retries=0', '--fetch-timeout=10000'];
 
 const read = (file: string): unknown => JSON.parse(readFileSync(path.join(projectDirectory, file), 'utf8'));
 
-/** `npm audit` exits with 1 if it fails, and also if it reports an advisory. So only its output shows the result. */
+/** `npm audit` exits with 1 if it fails, but also if it reports an advisory. Only its output shows which. */
 function askRegistry(): Promise<AuditReport | { readonly reason: string }> {
   return new Promise((resolve) => {
     const options = { cwd: projectDirectory, timeout: withinMs, maxBuffer: 64 * 1_048_576 };

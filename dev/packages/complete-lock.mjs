@@ -1,8 +1,7 @@
 /**
- * Run `node dev/packages/complete-lock.mjs` after a change of dependencies. It adds the optional packages for other platforms to
- * package-lock.json. npm leaves these packages out if the configured registry does not have them. But without them, `npm ci` refuses the
- * lock file on every machine. An added entry has only a version and a platform; npm reads its address and checksum when it installs the
- * package.
+ * Run `node dev/packages/complete-lock.mjs` after a change of dependencies. It adds optional packages for other platforms to
+ * package-lock.json. npm leaves them out if the registry does not have them. Then `npm ci` refuses the lock file on every machine. An
+ * entry has only version and platform; npm finds address and checksum at the installation.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -20,7 +19,7 @@ lock.packages = Object.fromEntries(packages.toSorted(([a], [b]) => a.localeCompa
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
 process.stdout.write(`${added.length} packages added to the lock file.\n`);
 
-/** Whether npm finds the package from this directory: in this package's node_modules or in a parent directory. */
+/** Looks in this package's node_modules and in the parent directories, like npm. */
 function isLocked(where, name) {
   for (let folder = where; ; folder = folder.slice(0, folder.lastIndexOf('/node_modules/'))) {
     if (lock.packages[`${folder ? `${folder}/` : ''}node_modules/${name}`]) return true;

@@ -1,7 +1,4 @@
-/**
- * Finds the regular expressions that read text from outside. They come from the product's code, and from the contract, whose patterns Ajv
- * compiles.
- */
+/** Finds the regular expressions that read text from outside: in the product's code, and in the contract, whose patterns Ajv compiles. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -9,11 +6,11 @@ import ts from 'typescript';
 export interface Pattern {
   source: string;
   flags: string;
-  /** The location, such as `api/app.ts:12`. */
+  /** Such as `api/app.ts:12`. */
   place: string;
 }
 
-/** A place that builds a regular expression while the code runs, so its cost cannot be judged in advance. */
+/** Code that builds a regular expression at run time, so its cost cannot be judged in advance. */
 export interface RuntimePattern {
   place: string;
   code: string;
@@ -24,7 +21,7 @@ export interface Found {
   runtimePatterns: RuntimePattern[];
 }
 
-/** @param file the path of the file from the project's directory @param text the text of a TypeScript or JavaScript file */
+/** @param file from the project's directory @param text TypeScript or JavaScript */
 export function patternsIn(file: string, text: string): Found {
   const found: Found = { patterns: [], runtimePatterns: [] };
   const parsed = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
@@ -44,7 +41,7 @@ export function patternsIn(file: string, text: string): Found {
   return found;
 }
 
-/** @param literal a regular expression such as `/a+/g` */
+/** @param literal such as `/a+/g` */
 function partsOf(literal: string): Pick<Pattern, 'source' | 'flags'> {
   const end = literal.lastIndexOf('/');
   return { source: literal.slice(1, end), flags: literal.slice(end + 1) };
@@ -52,7 +49,7 @@ function partsOf(literal: string): Pick<Pattern, 'source' | 'flags'> {
 
 type Constants = ReadonlyMap<string, ts.Expression>;
 
-/** @returns the values of a file's constants outside its functions */
+/** @returns the values of constants outside functions */
 function constantsOf(file: ts.SourceFile): Constants {
   const declarations = file.statements
     .filter((statement) => ts.isVariableStatement(statement))
@@ -64,7 +61,7 @@ function constantsOf(file: ts.SourceFile): Constants {
   );
 }
 
-/** @returns the string of the expression, with constants of the file inserted; undefined if it depends on values at run time */
+/** @returns the text with constants of the file inserted; undefined if it depends on values at run time */
 function textOf(node: ts.Expression, constants: Constants): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isIdentifier(node)) {
@@ -93,10 +90,10 @@ function joinedTextOf({ expression, arguments: given }: ts.CallExpression, const
   return between === undefined || parts.includes(undefined) ? undefined : parts.join(between);
 }
 
-/** The flag with which Ajv compiles the patterns of the contract. */
+/** Ajv compiles the contract's patterns with this flag. */
 const flagsOfAjv = 'u';
 
-/** @param document the bundled contract @returns the patterns of the contract, and the names of its formats */
+/** @param document the bundled contract @returns the patterns, and the names of the contract's formats */
 export function patternsOfContract(document: unknown): { patterns: Pattern[]; formats: Set<string> } {
   const patterns = new Map<string, Pattern>();
   const formats = new Set<string>();
@@ -114,7 +111,7 @@ export function patternsOfContract(document: unknown): { patterns: Pattern[]; fo
   return { patterns: [...patterns.values()], formats };
 }
 
-/** @returns the patterns of ajv-formats for these formats, including the patterns that several formats share */
+/** @returns patterns of these formats, and the patterns that several formats share */
 export function patternsOfFormats(formats: ReadonlySet<string>): Pattern[] {
   const file = 'node_modules/ajv-formats/dist/formats.js';
   const text = readFileSync(new URL(import.meta.resolve('ajv-formats/dist/formats.js')), 'utf8');
@@ -128,7 +125,7 @@ export function patternsOfFormats(formats: ReadonlySet<string>): Pattern[] {
   return patternsIn(file, text).patterns.filter((pattern) => !isOfAnotherFormat(pattern));
 }
 
-/** @param files the files of the product, from the directory */
+/** @param files the files of the product */
 export function patternsOfProduct(directory: string, files: readonly string[]): Found {
   const all = files.map((file) => patternsIn(file, readFileSync(path.join(directory, file), 'utf8')));
   const contract = JSON.parse(readFileSync(path.join(directory, 'contract/generated/openapi.json'), 'utf8')) as unknown;

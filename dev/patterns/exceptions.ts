@@ -1,7 +1,4 @@
-/**
- * Patterns of the contract that the checker `recheck` refuses, but that we keep because callers already depend on them. Each pattern has
- * the reason why it does no harm.
- */
+/** Patterns of the contract that `recheck` refuses, but that callers already depend on. Each has the reason why it does no harm. */
 export const exceptions: ReadonlyMap<string, string> = new Map([
   [
     String.raw`/^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$/u`,
@@ -13,7 +10,7 @@ export const exceptions: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** Places in the code that build a pattern while the code runs, and that we accept. Each place has its reason. */
+/** Places in the code that build a pattern at run time, each with the reason why we accept it. */
 export const madeAtRunTime: ReadonlyMap<string, string> = new Map([
   [
     'contract/validators.ts: new RegExp(pattern, flags)',

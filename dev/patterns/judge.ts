@@ -1,15 +1,12 @@
-/** Uses the checker `recheck` to decide whether a regular expression takes at most linear time. */
+/** Decides by `recheck` whether a regular expression takes at most linear time. */
 import type { Pattern } from './collect.ts';
 
-/**
- * The time limit, which is long because machines may be busy. recheck needs some milliseconds for most patterns, and some seconds for the
- * slowest.
- */
+/** recheck needs milliseconds for most patterns, and seconds for the slowest. Machines may be busy. */
 const timeoutMs = 120_000;
 
-/** @returns the reason why the pattern is refused; undefined if the time of a match grows only linearly with the length of the text */
+/** @returns why the pattern is refused; undefined if its time grows only linearly with the text */
 export async function faultOf({ source, flags }: Pick<Pattern, 'source' | 'flags'>): Promise<string | undefined> {
-  process.env['RECHECK_BACKEND'] = 'pure'; // This checker works equally on every platform, without an external program.
+  process.env['RECHECK_BACKEND'] = 'pure'; // The same on every platform, without an external program.
   const { checkSync } = await import('recheck');
   const result = checkSync(source, flags, { timeout: timeoutMs, randomSeed: 1 });
   if (result.status === 'safe') return undefined;

@@ -1,8 +1,6 @@
 /**
- * Judges the regular expressions that are new since the last run, and stores the linear ones in verdicts.json. `npm run generate` starts it.
- * The option `--check`, which `npm run check` uses, makes the script fail if a pattern has not been judged. The option `--all` judges all
- * patterns
- * again, which takes some minutes: `npm run check -- patterns --all`.
+ * Judges new regular expressions, and stores the linear ones in verdicts.json. `npm run generate` starts it. `--check`, in `npm run check`,
+ * fails if a pattern is not judged. `--all` judges all patterns again, which takes minutes: `npm run check -- patterns --all`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { projectDirectory } from '../project.ts';
@@ -15,7 +13,7 @@ const verdictsFile = new URL('verdicts.json', import.meta.url);
 
 interface Verdicts {
   checker: string;
-  /** The patterns that were judged linear, written as in code. */
+  /** The patterns are written as in code. */
   linear: string[];
 }
 
@@ -50,7 +48,7 @@ async function main(options: readonly string[]): Promise<void> {
   if (faults.length > 0) process.exitCode = 1;
 }
 
-/** @returns the patterns that were judged linear before; an empty list if another version of the checker judged them */
+/** @returns the patterns that are known to be linear; none if another version of the checker judged them */
 function linearBefore(checker: string): string[] {
   if (!existsSync(verdictsFile)) return [];
   const verdicts = JSON.parse(readFileSync(verdictsFile, 'utf8')) as Verdicts;

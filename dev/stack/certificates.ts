@@ -16,21 +16,21 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
-/** The certificate and key of a TLS server, both in PEM. */
+/** Both in PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
 export interface IssueOptions {
-  /** Whether the certificate's validity ends yesterday, for tests with an expired certificate. */
+  /** Some tests need a certificate that ended yesterday. */
   readonly expired?: boolean;
-  /** Whether the certificate identifies a client instead of a server. */
+  /** The certificate identifies a client instead of a server. */
   readonly ofClient?: boolean;
 }
 
 export interface Authority {
-  /** The authority's own certificate in PEM. A program that trusts this certificate trusts every certificate that the authority issues. */
+  /** In PEM. Programs that trust this certificate also trust every certificate that the authority issues. */
   readonly certificate: string;
   /** Issues a certificate for these host names and IP addresses. */
   issue(hosts: readonly string[], options?: IssueOptions): Promise<Certificate>;
@@ -41,15 +41,15 @@ const authorityYears = 10;
 const certificateDays = 397;
 const dayMs = 86_400_000;
 
-/** Creates a new authority. It exists only in this process unless {@link authorityIn} stores it. */
+/** The new authority exists only in this process, unless {@link authorityIn} stores it. */
 export async function makeAuthority(): Promise<Authority> {
   const { certificate, keys } = await generateAuthority();
   return authorityOf(certificate, keys.privateKey);
 }
 
 /**
- * Returns the authority that is stored in this directory. The first call creates the authority.
- * @returns the authority, and the file with its certificate for EGRESS_EXTRA_CA_FILE
+ * Returns the authority in this directory. The first call creates it.
+ * @returns the authority, and its certificate's file for EGRESS_EXTRA_CA_FILE
  */
 export async function authorityIn(directory: string): Promise<{ authority: Authority; file: string }> {
   const file = path.join(directory, 'authority.pem');
@@ -64,8 +64,7 @@ export async function authorityIn(directory: string): Promise<{ authority: Autho
   const { certificate, keys } = await generateAuthority();
   await mkdir(directory, { recursive: true });
   await writeFile(keyFile, await privateKeyPem(keys.privateKey), { mode: 0o600 });
-  // The certificate is written last, in one atomic step. If a run ends before this step, the next run finds no certificate, and creates a
-  // new key and a new certificate.
+  // Written last, in one atomic step. If a run ends before, the next run creates a new key and a new certificate.
   await writeFile(`${file}.new`, certificate.toString('pem'));
   await rename(`${file}.new`, file);
   return { authority: authorityOf(certificate, keys.privateKey), file };
@@ -121,7 +120,7 @@ async function privateKeyPem(key: webcrypto.CryptoKey): Promise<string> {
   return PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), PemConverter.PrivateKeyTag);
 }
 
-/** The number must be positive, so its first bit is 0. */
+/** The first bit is 0, because the number must be positive. */
 function serialNumber(): string {
   const bytes = webcrypto.getRandomValues(new Uint8Array(16));
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x01;

@@ -1,6 +1,6 @@
 /**
- * Child processes. Their output goes to a file. To stop a child, this module sends a signal to the child's process id, and SIGKILL if the
- * child does not end in time. All children end when this process ends, even if this process is killed.
+ * Child processes with their output in a file. To stop a child, this module sends a signal, and SIGKILL if the child does not end in time.
+ * All children end with this process, even if it is killed.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
@@ -8,40 +8,40 @@ import path from 'node:path';
 import type { Environment } from '../../config.ts';
 
 export interface ChildOptions {
-  /** The name of the child in messages. */
+  /** The name in messages. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment of the child; if absent, the child gets the environment of this process. */
+  /** The whole environment; if absent, the child gets the environment of this process. */
   readonly env?: Environment;
   readonly cwd?: string;
-  /** The file that gets the output. The output of the previous run is kept as `<file>.previous`. */
+  /** Receives the output. The output of the previous run stays as `<file>.previous`. */
   readonly logFile: string | undefined;
-  /** `terminal` means that the output goes to the terminal of this process, and that the child can send messages to this process. */
+  /** `terminal`: the output goes to our terminal, and the child can send messages to this process. */
   readonly attached?: 'terminal';
-  /** The signal that asks the process to end. */
+  /** Asks the process to end. */
   readonly stopSignal?: NodeJS.Signals;
-  /** The time that the process may take to end before it is killed. */
+  /** The process is killed if it needs longer to end. */
   readonly graceMs?: number;
-  /** The user that runs the process; if absent, the current user. */
+  /** The current user if absent. */
   readonly identity?: { readonly uid: number; readonly gid: number };
 }
 
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Whether this process has requested the end of the child. */
+  /** Whether this process has stopped the child. */
   readonly wasRequested: boolean;
 }
 
 export interface Child {
   readonly name: string;
-  /** The process id. Undefined only if the process could not be started; then `exited` rejects. */
+  /** Undefined only if the process could not start; then `exited` rejects. */
   readonly pid: number | undefined;
   readonly exited: Promise<Exit>;
-  /** Ends the child: sends the stop signal, and after the grace period SIGKILL. Resolves when the child has ended. */
+  /** Sends the stop signal, and after the grace period SIGKILL. Resolves when the child has ended. */
   stop(): Promise<void>;
-  /** The last lines of the child's output. */
+  /** Returns the last lines of the output. */
   lastLines(count?: number): string;
   onMessage(listener: (message: unknown) => void): void;
 }
@@ -49,9 +49,9 @@ export interface Child {
 const usualGraceMs = 10_000;
 
 /**
- * A shell script that guards one child. It waits on a pipe from this process. If a line arrives, the child has ended, and the guard ends,
- * too. If the pipe closes without a line, this process has ended, perhaps by SIGKILL. Then the guard ends the child. $1: process id of the
- * child, $2: signal.
+ * A shell script that guards one child and reads a pipe from this process. A line means that the child has ended; the guard ends, too. If
+ * the pipe closes without a line, this process has ended, perhaps by SIGKILL. Then the guard ends the child. $1: process id of the child,
+ * $2: signal.
  */
 const guardScript = `
 if read -r line; then exit 0; fi
@@ -60,10 +60,7 @@ for second in 1 2 3 4 5 6 7 8 9 10; do sleep 1; kill -s 0 "$1" || exit 0; done
 kill -s KILL "$1"
 `;
 
-/**
- * Starts a child process in its own process group. So Ctrl-C in the terminal reaches only this process, which then stops its children in
- * order.
- */
+/** Starts a child in its own process group. Ctrl-C then reaches only this process, which stops its children in order. */
 export function startChild(options: ChildOptions): Child {
   const stopSignal = options.stopSignal ?? 'SIGTERM';
   const output = options.attached === 'terminal' ? 'inherit' : openLog(options.logFile);
@@ -104,7 +101,7 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** Whether a process with this id exists, regardless of its user. */
+/** The process may belong to another user. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -113,7 +110,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Describes the unexpected end of a process in one sentence, with the last lines of its output. */
+/** Returns one sentence, and the last lines of the output. */
 export function describeExit(child: Child, exit: Exit): string {
   const how = exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
   const lines = child.lastLines();
@@ -125,7 +122,7 @@ function guard(pid: number, signal: NodeJS.Signals): () => void {
   const shell = spawn('/bin/sh', args, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   shell.on('error', () => undefined);
   shell.stdin.on('error', () => undefined);
-  // The guard must not prevent this process from exiting.
+  // The guard must not keep this process running.
   shell.unref();
   return () => void shell.stdin.end('ended\n');
 }
@@ -136,7 +133,7 @@ function openLog(file: string | undefined): number | 'ignore' {
   try {
     renameSync(file, `${file}.previous`);
   } catch {
-    // The error means that there was no previous run.
+    // There was no previous run.
   }
   return openSync(file, 'a', 0o600);
 }

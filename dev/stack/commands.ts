@@ -1,24 +1,24 @@
-/** Runs a command to its end, for installations. Prints its output only if it fails. */
+/** Runs a command to its end. Prints its output only if it fails. */
 import { spawn } from 'node:child_process';
 import type { Environment } from '../../config.ts';
 
 export interface CommandOptions {
   readonly env?: Environment;
   readonly cwd?: string;
-  /** Is called every 15 s while the command runs. It receives the whole seconds since the start of the command. */
+  /** Called every 15 s with the whole seconds since the start. */
   readonly stillRunning?: (seconds: number) => void;
-  /** The time limit in milliseconds, after which the command is stopped. */
+  /** The command is stopped after this time. */
   readonly timeoutMs?: number;
-  /** The user that runs the command; if absent, the current user. */
+  /** The current user if absent. */
   readonly identity?: { readonly uid: number; readonly gid: number };
 }
 
 const heartbeatMs = 15_000;
 
 /**
- * Runs one command without a shell.
- * @returns the standard output of the command, and then its standard error
- * @throws Error when the command fails or does not start; the message has the last lines of the output, or the reason
+ * Without a shell.
+ * @returns its standard output, then its standard error
+ * @throws Error when the command fails or does not start; the message has the reason or the last lines of the output
  */
 export function runCommand(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const startedAt = Date.now();
@@ -37,7 +37,7 @@ export function runCommand(command: string, args: readonly string[], options: Co
       () => options.stillRunning?.(Math.round((Date.now() - startedAt) / 1000)),
       heartbeatMs,
     );
-    // When this process ends, it also stops the command.
+    // When this process ends, the command ends, too.
     const kill = () => void child.kill();
     process.once('exit', kill);
     const finish = () => {

@@ -1,7 +1,6 @@
 /**
- * Allows one run for each data directory. The lock is a file with the port on which its holder listens. A second run connects to this port,
- * and respects the lock only if the holder answers. So the file of a killed run locks nothing, even if a different process now has the same
- * process id.
+ * Allows one run for each data directory. The lock is a file with the port on which its holder listens. A second run gives way only if the
+ * holder answers at this port. So the file of a killed run locks nothing, even if another process now has its process id.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +16,7 @@ interface Holder {
 }
 
 export interface Lock {
-  /** Whether an earlier run ended without releasing the lock. Some processes of that run may still be ending. */
+  /** An earlier run ended without releasing the lock. Some of its processes may still be ending. */
   readonly foundStale: boolean;
   release(): Promise<void>;
 }
@@ -25,10 +24,7 @@ export interface Lock {
 const fileName = 'lock.json';
 const answerTimeoutMs = 1_000;
 
-/**
- * Locks the directory for this process.
- * @throws Problem if another run has locked the directory
- */
+/** @throws Problem if another run has locked the directory */
 export async function lockDirectory(directory: string): Promise<Lock> {
   const file = path.join(directory, fileName);
   const found = await readHolder(file);
@@ -56,7 +52,7 @@ export async function lockDirectory(directory: string): Promise<Lock> {
   };
 }
 
-/** The process id of the run that has locked the directory, if there is one. */
+/** The process id of the run that has locked the directory. */
 export async function lockHolder(directory: string): Promise<number | undefined> {
   const holder = await readHolder(path.join(directory, fileName));
   return holder && (await answers(holder)) ? holder.pid : undefined;

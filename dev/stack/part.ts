@@ -5,16 +5,16 @@ import type { PortName } from './ports.ts';
 export interface PartContext {
   /** The part's own directory, which already exists. */
   readonly directory: string;
-  /** The file for the output of the part. */
+  /** This file gets the output of the part. */
   readonly logFile: string;
-  /** Whether the data must survive a power cut. This is true for the stack that a person starts, and false for tests. */
+  /** The data must survive a power cut: true if a person starts the stack, false for tests. */
   readonly durable: boolean;
-  /** Whether removing the part's directory also removes all its data. */
+  /** Removing the directory must remove all data of the part. */
   readonly temporary: boolean;
   readonly report: (line: string) => void;
 }
 
-/** A running part: its configuration for clients, and its process if the part has a separate process. */
+/** A running part, with its configuration for clients, and its process if it has one. */
 export interface Part {
   readonly environment: Readonly<Record<string, string>>;
   readonly child?: Child;
@@ -24,8 +24,8 @@ export interface Part {
 export type PartName = 'temporal' | 'postgres' | 'storage' | 'mailbox';
 
 /**
- * The parts of the stack, each with its environment variables. If the first variable of a part is set, the user runs this part elsewhere.
- * In this case the stack does not start the part, and passes on all variables of the part unchanged.
+ * The parts of the stack and their environment variables. If a part's first variable is set, the user runs this part elsewhere: the stack
+ * does not start it, and passes on its variables.
  */
 export const parts: Readonly<
   Record<PartName, { title: string; ports: readonly PortName[]; variables: readonly [string, ...string[]] }>
@@ -47,5 +47,5 @@ export const parts: Readonly<
   mailbox: { title: 'Mailbox', ports: ['smtp', 'mailbox'], variables: ['SMTP_URL', 'MAILBOX_URL'] },
 };
 
-/** The maximum time from the start of a part until it answers. */
+/** The maximum time from the start of a part until the part answers. */
 export const startTimeoutMs = 60_000;

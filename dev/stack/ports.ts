@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../config.ts';
 import { Problem } from '../problem.ts';
 
-/** The development stack listens only on this address, because it is not for other machines. */
+/** Other machines cannot reach this address. */
 export const host = '127.0.0.1';
 
 /**
- * Every fixed port, with its purpose and the variable that changes the port. The system gives only higher ports to outgoing connections, so
- * an outgoing connection never takes one of these ports.
+ * Every fixed port, with its purpose and the variable that changes it. The ports are low, so the system never gives one to an outgoing
+ * connection.
  */
 export const fixedPorts = {
   postgres: { variable: 'POSTGRES_PORT', port: 15_432, purpose: 'Postgres' },
@@ -28,7 +28,7 @@ export const fixedPorts = {
 export type PortName = keyof typeof fixedPorts;
 
 /**
- * Returns for each name the port that the environment sets, or else the fixed port.
+ * Takes the port of each name from the environment, or else the fixed port.
  * @throws Problem if a variable has no valid port, or if two names have the same port
  */
 export function portsFromEnvironment<N extends PortName>(names: readonly N[], env: Environment): Record<N, number> {
@@ -47,7 +47,7 @@ export function portsFromEnvironment<N extends PortName>(names: readonly N[], en
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
-/** Finds a free port for each name. The function keeps all ports bound until it has found the last port, so that all ports differ. */
+/** Keeps all ports bound until the last port is found, so that all ports differ. */
 export async function freePorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   const servers = await Promise.all(names.map(async (name) => ({ name, server: await listen(0) })));
   const ports = servers.map(({ name, server }) => [name, (server.address() as net.AddressInfo).port] as const);
@@ -55,13 +55,10 @@ export async function freePorts<N extends string>(names: readonly N[]): Promise<
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
-/** A range of ports below the ports of outgoing connections on Linux. */
+/** Linux gives higher ports to outgoing connections. */
 const quietRange = { from: 20_000, count: 10_000 };
 
-/**
- * Finds consecutive free ports, for servers that are killed and restarted. An outgoing connection never takes such a port between the end
- * of a server and its restart.
- */
+/** Finds consecutive free ports for servers that are killed and restarted. No outgoing connection takes such a port in between. */
 export async function quietPorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   for (;;) {
     const first = quietRange.from + Math.floor(Math.random() * (quietRange.count - names.length));
@@ -72,9 +69,8 @@ export async function quietPorts<N extends string>(names: readonly N[]): Promise
 }
 
 /**
- * Checks that none of these ports is in use.
- * @param patienceMs the time to wait until the ports are free, because the processes of a killed run need a moment to end
- * @throws Problem when a port is in use; for each such port, a line names its purpose, and the variable that changes the port
+ * @param patienceMs the time in which the processes of a killed run may still end
+ * @throws Problem when a port is in use; a line for each port names its purpose and its variable
  */
 export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>>, patienceMs = 0): Promise<void> {
   const requestedPorts = Object.entries(ports) as [PortName, number][];
@@ -100,7 +96,7 @@ export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>
 }
 
 async function isFree(port: number): Promise<boolean> {
-  // Some systems let us listen on 127.0.0.1 while another process listens on every address. So this function first tries to connect.
+  // First tries to connect: some systems let us listen on 127.0.0.1 while another process listens on every address.
   if (await accepts(port)) return false;
   try {
     await close(await listen(port));

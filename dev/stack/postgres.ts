@@ -17,7 +17,7 @@ import { type Identity, placePostgres, type PostgresPlace, removeDataElsewhere }
 const user = 'postgres';
 const database = 'club_learning';
 
-/** A locale in which the order of strings and the folding of case are the same on every machine. */
+/** This locale sorts strings and folds case equally on every machine. */
 const initialSettings = [
   '--encoding=UTF8',
   '--locale=C',
@@ -33,12 +33,11 @@ const settings = {
   unix_socket_directories: '',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // The maximum number of connections. It is large, because API, worker, rate limits and tests each have a pool. Several test processes
-  // also run at the same time.
+  // API, worker, rate limits and tests each have a pool, and several test processes run at the same time.
   max_connections: 500,
 };
 
-/** Settings only for tests. The data of tests need not survive, and their roughly 300 databases are dropped before a vacuum would help. */
+/** Only for tests. Their data need not survive, and their roughly 300 databases are dropped before a vacuum would help. */
 const careless = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -48,13 +47,13 @@ const careless = {
   autovacuum: 'off',
 };
 
-/** Tests open about 2,000 connections. Each connection derives keys from the password. The default of 4,096 rounds would make this slow. */
+/** Tests open about 2,000 connections, and each derives keys from the password. The default of 4,096 rounds would be slow. */
 const carelessInitial = ['--no-sync', '--set=scram_iterations=1'];
 
-/** After a server was killed, its sessions continue until their statements end. Until then, no new server can start. */
+/** Sessions of a killed server continue until their statements end, and no new server can start before. */
 const sessionsOfKilled = { words: 'pre-existing shared memory block', endWithinMs: 35_000, pauseMs: 200 };
 
-/** Starts the server and creates the database. Its data stay in the part's directory. */
+/** Starts the server and creates the database, in the part's directory. */
 export async function startPostgres(password: string, port: number, context: PartContext): Promise<Part> {
   const place = await placePostgres(context.directory, context.report);
   if (!(await exists(path.join(place.data, 'PG_VERSION')))) {
@@ -87,12 +86,12 @@ async function startServer(
         `${name}=${value}`,
       ]),
     ),
-    // Without this argument, Postgres would use the locale of the environment, which perhaps does not exist on this machine.
+    // Otherwise Postgres would use the locale of the environment, which may not exist on this machine.
     env: { ...process.env, LC_ALL: 'C' },
-    // The user that runs the server may be unable to enter our working directory.
+    // The server's user may be unable to enter our working directory.
     cwd: path.dirname(data),
     logFile: context.logFile,
-    // "Fast" shutdown: ends sessions and writes everything to disk, instead of waiting for its clients.
+    // "Fast" shutdown: ends sessions and writes everything to disk, without waiting for clients.
     stopSignal: 'SIGINT',
     ...(identity === undefined ? {} : { identity }),
   });
@@ -108,13 +107,13 @@ async function startServer(
     child: server,
     async stop() {
       await server.stop();
-      // Removes the data, because the code that removes a test's directory does not know this location.
+      // The code that removes a test's directory does not know of these data.
       if (context.temporary) await removeDataElsewhere(context.directory);
     },
   };
 }
 
-/** Creates the data directory under another name first, so that an incomplete directory of a killed run never counts as complete. */
+/** Creates the data directory under another name first. So a killed run never leaves an incomplete directory under the final name. */
 async function initialize(
   initdb: string,
   data: string,
@@ -144,8 +143,8 @@ async function initialize(
 }
 
 /**
- * Postgres refuses to start if its pid file names a living process of the same user. After a killed run, or in a new container, this
- * process can be any program. If the process is a Postgres, this function waits until it has ended. If not, the function removes the file.
+ * Postgres does not start if its pid file names a living process of its user. After a killed run, or in a new container, that can be any
+ * program. If it is a Postgres, this waits for its end. Otherwise it removes the file.
  */
 async function removeStalePidFile(data: string): Promise<void> {
   const file = path.join(data, 'postmaster.pid');
@@ -165,7 +164,7 @@ async function removeStalePidFile(data: string): Promise<void> {
 
 function isPostgres(pid: number): boolean {
   try {
-    // Small Linux images have no program ps, and systems other than Linux have no /proc.
+    // Small Linux images have no program ps; other systems have no /proc.
     const command = os.platform() === 'linux' ? `cat /proc/${pid}/comm` : `ps -o comm= -p ${pid}`;
     return execSync(command, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).includes('postgres');
   } catch {

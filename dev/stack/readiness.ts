@@ -1,4 +1,4 @@
-/** Waits until a started program answers, and stops waiting if the program has ended. */
+/** Waits until a started program answers or ends. */
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, describeExit } from './children.ts';
@@ -7,7 +7,7 @@ import { messageOf, Problem } from '../problem.ts';
 
 export interface Wait {
   readonly timeoutMs: number;
-  /** The process that must answer. If it ends, the wait fails. */
+  /** If this process ends, the wait fails. */
   readonly child?: Child;
 }
 
@@ -15,8 +15,8 @@ const pauseMs = 50;
 
 /**
  * Calls `attempt` every 50 ms until a call does not throw.
- * @param what the awaited event, in words for the error message
- * @throws Problem when the process has ended, or when the time is over; the message then has the last failure
+ * @param what what must happen, in words for the error message
+ * @throws Problem when the process has ended, or the time is over, with the last failure
  */
 export async function until<T>(what: string, attempt: () => Promise<T>, wait: Wait): Promise<T> {
   const deadline = Date.now() + wait.timeoutMs;
@@ -41,12 +41,11 @@ export async function until<T>(what: string, attempt: () => Promise<T>, wait: Wa
   }
 }
 
-/** Waits until a server accepts connections on this port of 127.0.0.1. */
+/** The port is on 127.0.0.1. */
 export async function untilPortAnswers(port: number, wait: Wait): Promise<void> {
   await until(`Port ${port}`, () => connect(port), wait);
 }
 
-/** Waits until a GET of this address answers 200. */
 export async function untilOk(url: string, wait: Wait): Promise<void> {
   await until(
     url,

@@ -1,16 +1,16 @@
-/** The secrets of one data directory: created once, in a file that only its owner can read. */
+/** The secrets of a data directory, in a file that only its owner can read. */
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 export interface Secrets {
-  /** The master key: 32 bytes in base64. */
+  /** The key has 32 bytes, in base64. */
   readonly masterKey: string;
   readonly postgresPassword: string;
   readonly storageSecretKey: string;
 }
 
-/** Returns the secrets of the directory. The first call creates them. Later calls and later runs return the stored secrets. */
+/** The first call creates the secrets. Later calls and runs return the stored ones. */
 export async function secretsOf(directory: string): Promise<Secrets> {
   const file = path.join(directory, 'secrets.json');
   const found = await read(file);
@@ -22,7 +22,7 @@ export async function secretsOf(directory: string): Promise<Secrets> {
   };
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, JSON.stringify(newSecrets), { mode: 0o600 });
-  // A hard link is used, because it never replaces a file that another process has just created; a rename would.
+  // Unlike a rename, a hard link never replaces a file that another process has just created.
   await link(draft, file).catch(() => undefined);
   await rm(draft, { force: true });
   return (await read(file)) ?? newSecrets;

@@ -1,4 +1,4 @@
-/** The development stack: Temporal, Postgres, S3 and the mailbox, started together and stopped together. */
+/** The development stack: Temporal, Postgres, S3 and the mailbox, which start and stop together. */
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Environment } from '../../config.ts';
@@ -18,59 +18,52 @@ import { startTemporal } from './temporal.ts';
 export type { PartName };
 
 export interface StackOptions {
-  /** The directory of data, logs and secrets. Only one run at a time can use the directory. */
+  /** The directory of data, logs and secrets. Only one run at a time can use it. */
   readonly directory: string;
-  /**
-   * `fixed` means the documented ports, the Temporal UI, and data that survive a power cut. `free` means free ports, for tests.
-   */
+  /** `fixed`: documented ports, the Temporal UI, and data that survive a power cut. `free`: free ports, for tests. */
   readonly ports: 'fixed' | 'free';
   /** Whether Postgres keeps its data after a power cut; if absent, only with `fixed`. */
   readonly durable?: boolean;
-  /**
-   * The namespaces of Temporal, in addition to the default namespace. Each of the tests that run at the same time has its own namespace.
-   */
+  /** Further namespaces in Temporal. Each of the parallel tests has its own. */
   readonly namespaces?: readonly string[];
-  /** The parts to start; all parts if absent. */
+  /** All parts if absent. */
   readonly parts?: readonly PartName[];
-  /** Environment variables: ports, executables, and addresses that replace a part. If absent, the environment of this process is used. */
+  /** Ports, executables, and addresses that replace a part. If absent, the environment of this process. */
   readonly env?: Environment;
   readonly report?: (line: string) => void;
-  /**
-   * A function that is called when a part ends unexpectedly. It receives a sentence about the end, with the last output of the part. Its
-   * argument `startAgain` restarts the part.
-   */
+  /** Called when a part ends unexpectedly, with a sentence and the last output of the part. `startAgain` restarts the part. */
   readonly onUnexpectedEnd?: (message: string, name: PartName) => void;
 }
 
 export interface Stack {
-  /** All environment variables that config.ts needs, and MAILBOX_URL. If a part was left out, its variables are missing. */
+  /** All variables that config.ts needs, and MAILBOX_URL. Omitted parts have no variables. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The mailbox, unless it is omitted or replaced. */
+  /** Absent if the mailbox is omitted or replaced. */
   readonly mailbox?: Mailbox;
-  /** Issues certificates that API and worker trust (EGRESS_EXTRA_CA_FILE). */
+  /** API and worker trust the certificates of this authority (EGRESS_EXTRA_CA_FILE). */
   readonly authority: Authority;
-  /** The current process ids of those parts that are separate processes. */
+  /** The current process ids of the parts that are separate processes. */
   readonly pids: Readonly<Partial<Record<PartName, number>>>;
-  /** Kills a part that is a separate process, to simulate a crash. Resolves after the part has ended. `onUnexpectedEnd` is not called. */
+  /** Kills a part to simulate a crash, and resolves after its end. Does not call `onUnexpectedEnd`. */
   kill(name: PartName): Promise<void>;
-  /** Restarts a part that was killed or has ended, with the same data and ports. @throws Problem if the part does not start */
+  /** Restarts a part that was killed or has ended, with its data and ports. @throws Problem if the part does not start */
   startAgain(name: PartName): Promise<void>;
-  /** Ends all started parts. A second call has no effect. */
+  /** A second call has no effect. */
   stop(): Promise<void>;
 }
 
-/** The loopback network, for receivers that run on this machine. */
+/** Receivers on this machine use these addresses. */
 const loopback = '127.0.0.0/8';
 
 const usualNamespace = 'club-learning';
 const everyPart = Object.keys(parts) as PartName[];
 
-/** The time to wait for ports, because the processes of a killed run need a moment to end. */
+/** The processes of a killed run need a moment to end and to free their ports. */
 const patienceAfterKilledRunMs = 15_000;
 
 /**
- * Starts all requested parts that are not replaced, at the same time.
- * @throws Problem if a port is in use, a component is unavailable or a part does not start; parts that already run are stopped first
+ * Starts in parallel all requested parts that are not replaced.
+ * @throws Problem if a port is in use, a component is unavailable or a part does not start. The parts that already run are stopped first
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const env = options.env ?? process.env;
@@ -79,8 +72,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const partsToStart = requestedParts.filter((name) => !env[parts[name].variables[0]]);
   await mkdir(path.dirname(directory), { recursive: true });
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  // If root starts the stack, Postgres runs as another user, who must be able to enter this directory. The contents of the directory have
-  // their own modes.
+  // Postgres then runs as another user, who must be able to enter this directory. The files in it have their own modes.
   if (process.getuid?.() === 0) await chmod(directory, 0o711);
 
   const lock = await lockDirectory(directory);
@@ -115,8 +107,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         if (!killed.has(child)) options.onUnexpectedEnd?.(message, name);
       });
     await allOrProblem(partsToStart.map(startPart));
-    // Sets the time limits only in our own database. In a database of the user, `setup` must set them, and each start reports missing
-    // limits.
+    // Only in our own database. In a user's database, `setup` must set the time limits, and each start reports missing ones.
     const database = started.get('postgres')?.environment['DATABASE_URL'];
     if (database) await limitRole(database, 'everywhere');
     partsToStart.forEach(watch);
@@ -132,7 +123,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         NEW_CLUB_PLAN: 'professional', // new clubs get this plan without a payment, because this stack is only for development
         CLUBS_PER_ADMINISTRATOR: '10000',
         MAIL_WARM_UP: 'off',
-        MAIL_DNS_SERVERS: '127.0.0.1:9', // No name server listens at this address, so the stack never queries a public name server.
+        MAIL_DNS_SERVERS: '127.0.0.1:9', // No name server listens here, so the stack never asks a public one.
         EGRESS_ALLOWED_NETWORKS: loopback,
         EGRESS_EXTRA_CA_FILE: authorityFile,
         ...present(env, [
@@ -172,7 +163,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** Returns a port for every name. The ports of parts that are left out stay unused. Tests do not need the Temporal UI. */
+/** Omitted parts do not use their ports. Tests do not need the Temporal UI. */
 async function choosePorts(
   kind: StackOptions['ports'],
   partsToStart: readonly PartName[],
@@ -210,7 +201,7 @@ function reportUnexpectedEnd(child: Child | undefined, report: (message: string,
   );
 }
 
-/** Waits for all parts, so that every started part is known. If parts have failed, throws the problems of all these parts. */
+/** Waits for all parts, so that every started part is known. Then throws the problems of all parts that failed. */
 async function allOrProblem(starts: readonly Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(starts);
   const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));

@@ -14,7 +14,7 @@ const accessKeyId = 'club-learning';
 const buckets = { private: 'club-private', public: 'club-public' };
 const healthPath = '/health';
 
-/** The policy of the public bucket: everyone may read its objects without a signature, but no one may list them. */
+/** Everyone may read the objects without a signature, but no one may list them. */
 const readableByAnybody = {
   Version: '2012-10-17',
   Statement: [
@@ -26,9 +26,9 @@ const readableByAnybody = {
 export async function startStorage(secretAccessKey: string, port: number, context: PartContext): Promise<Part> {
   const command = await locate(components.versitygw, { report: context.report });
   const objects = path.join(context.directory, 'objects');
-  // Metadata is stored in files beside the objects, because not every file system has extended attributes.
+  // Metadata are stored in files, because not every file system has extended attributes.
   const metadata = path.join(context.directory, 'metadata');
-  // The server needs this directory for buckets with versioning. Our buckets have no versioning.
+  // The server needs this directory for versioning, which our buckets do not use.
   const versions = path.join(context.directory, 'versions');
   await Promise.all([objects, metadata, versions].map((directory) => mkdir(directory, { recursive: true })));
 
@@ -48,7 +48,7 @@ export async function startStorage(secretAccessKey: string, port: number, contex
       versions,
       objects,
     ],
-    // The keys are not passed as arguments, because the process list shows the arguments of a program.
+    // The keys are no arguments, because the process list shows a program's arguments.
     env: { ...process.env, ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey, VGW_REGION: region },
     logFile: context.logFile,
   });
@@ -84,7 +84,7 @@ async function createBuckets(endpoint: string, secretAccessKey: string): Promise
   try {
     for (const Bucket of Object.values(buckets)) {
       await client.send(new CreateBucketCommand({ Bucket })).catch((error: unknown) => {
-        // The error means that the bucket already exists from an earlier run.
+        // The bucket exists from an earlier run.
         if (!(error instanceof Error && error.name.startsWith('BucketAlready'))) throw error;
       });
     }

@@ -16,29 +16,25 @@ export interface TemporalPorts {
   readonly temporalUi?: number;
 }
 
-/** The time for which closed workflows stay readable. */
+/** Closed workflows stay readable for this time. */
 const retention = '3 days';
 
 const dynamicConfig = {
-  // Without fairness, a club's task waits behind all earlier tasks of another club (ENG-9). Fairness needs the setting
-  // `matching.useNewMatcher`. We have observed with server 1.29.1 that fairness itself switches this setting on.
+  // Without fairness, a club's task waits behind all earlier tasks of another club (ENG-9). In server 1.29.1, fairness switches on
+  // `matching.useNewMatcher`, which it needs.
   'matching.enableFairness': true,
-  // Temporal's limits of calls a second protect a cluster with many users. Here the limits are very high, because only this machine calls
-  // the server, and a refused call would only be repeated later.
+  // Temporal limits calls a second to protect a cluster with many users. Only this machine calls this server, so the limits are very high.
   'frontend.rps': 20_000,
   'frontend.namespaceRPS': 20_000,
   'history.rps': 20_000,
   'matching.rps': 20_000,
 };
 
-// These settings make the server three times as fast as the defaults, which wait for the disk at every transition. A power cut can
-// lose the last
-// transitions. The sweeper
-// restarts the workflows that Temporal has lost (ENG-5).
+// Three times as fast as the defaults, which wait for the disk at every transition. A power cut can lose the last transitions; the sweeper
+// then restarts the lost workflows (ENG-5).
 const sqlitePragmas = { journal_mode: 'wal', synchronous: 'off' };
 
-/** Starts the server, which stores its data in the part's directory. @param namespaces the namespaces; the first is the namespace of the
- * environment */
+/** The server stores its data in the part's directory. @param namespaces the first is the namespace of the environment */
 export async function startTemporal(
   namespaces: readonly [string, ...string[]],
   ports: TemporalPorts,
@@ -79,7 +75,7 @@ export async function startTemporal(
   };
 }
 
-/** Sets the retention of the namespaces, because the server's command line has no option for it. */
+/** Sets the retention, for which the server's command line has no option. */
 async function keepClosedWorkflows(address: string, namespaces: readonly string[]): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: '2s' });
   try {

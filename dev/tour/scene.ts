@@ -31,6 +31,8 @@ export interface Scene {
   readonly receiver: Receiver;
   isBroken: boolean;
   readonly mailbox: Mailbox;
+  /** Sends a request to the API, and prints the call. Waits as long as a rate limit requires. */
+  announce(request: Request): Promise<Response>;
   /** A client of the API that prints each call. */
   client(token?: string): ContractClient;
   /** A client of the API that prints nothing. */
@@ -58,6 +60,7 @@ export function setScene(
   const { environment, say, language = defaultLanguage } = given;
   const base = `http://${host}:${environment['API_PORT']}`;
   const words = tourWordsIn(language);
+  const announce = announced(say, words);
   return {
     ...given,
     language,
@@ -67,7 +70,8 @@ export function setScene(
     show: (detail, key, ...values) => say(`   ${words(key, ...values)}: ${detail}`),
     isBroken: true,
     mailbox: mailboxAt(environment['MAILBOX_URL']),
-    client: (token) => createContractClient(base, token, { fetch: announced(say, words) }),
+    announce,
+    client: (token) => createContractClient(base, token, { fetch: announce }),
     quietClient: (token) => createContractClient(base, token),
   };
 }

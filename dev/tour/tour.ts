@@ -4,7 +4,7 @@
  * its secret is rotated. - A sale gives access to a course. The student completes the course and gets a certificate that everyone can
  * verify. - A campaign is mailed, and one
  * student unsubscribes. - An automation sends an e-mail, waits and adds a tag. - An agent answers from a PDF, and cites its page. - A sale
- * opens a folder, a space and an hour with a mentor. The tour narrates in the language of the club, with links to further details.
+ * opens a folder, a space and an hour with a mentor. - A program calls with an API key, and repeats a request. The tour narrates in the language of the club, with links to further details.
  */
 import { defaultLanguage, type OfferedLanguage } from '../../domain/language/languages.ts';
 import type { Authority } from '../stack/certificates.ts';
@@ -15,6 +15,7 @@ import { throttledEndpointRecovers } from './scenes/breaker.ts';
 import { automationRuns } from './scenes/automation.ts';
 import { campaignIsMailed } from './scenes/campaign.ts';
 import { secretIsRotated } from './scenes/rotation.ts';
+import { programCalls } from './scenes/program.ts';
 import { fromSaleToCertificate } from './scenes/sale.ts';
 import { setScene, type Say, type Scene } from './scene.ts';
 import { fromSignUpToDelivery } from './scenes/sign-up.ts';
@@ -74,6 +75,7 @@ async function play(scene: Scene): Promise<void> {
   const automation = await automationRuns(scene, club, studentId);
   const agent = await agentAnswers(scene, club, { studentId, token: studentToken });
   const session = await wholeClubIsOpened(scene, club, sale.buyer, agent ? 19 : 17);
+  await programCalls(scene, club, { studentId, from: agent ? 23 : 21 });
 
   const links: [Label, string][] = [
     ['closer.api_reference', `${scene.environment['PUBLIC_URL']}/docs`],

@@ -35,7 +35,7 @@ export function isClosed({ closesAt }: Dates, now: Date): boolean {
 }
 
 /**
- * Work is late only if the student first sent it after both deadlines: the deadline at that time and the deadline now. So late work becomes
+ * Work is late only if the student first sent it after the deadline of that time, and also after the current deadline. So late work becomes
  * punctual if the deadline moves to a later time, and punctual work stays punctual. Work that is sent exactly at the deadline is punctual.
  * @param first `sentAt` is the time at which the student first sent the work. `dueAt` is the deadline at that time
  * @param dueAt the current deadline of the student

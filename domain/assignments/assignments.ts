@@ -56,6 +56,7 @@ export async function listAssignments(
   const { rows, total, next } = await listPage(db, page, {
     columns: assignmentColumns,
     from: sql`${standing} AND assignment.lesson_id = ${lessonId}`,
+    changedAt: 'assignment.changed_at',
     orderBy: [ascending('assignment.position', 'int'), ascending('assignment.id', 'uuid')],
   });
   return { rows: await presentAssignments(db, storage, rows), total, next };
@@ -164,6 +165,7 @@ export async function orderAssignments(
   clubId: Id,
   lessonId: Id,
   assignmentIds: readonly Id[],
+  now: Date,
 ): Promise<void> {
   const orderedIds = assignmentIds.map((id) => id.toLowerCase());
   await db.transaction(async (tx) => {
@@ -175,7 +177,7 @@ export async function orderAssignments(
         'invalid_request',
         'assignment_ids must name each assignment of the lesson exactly once, and no other.',
       );
-    await tx.run(sql`UPDATE assignments SET position = requested.position
+    await tx.run(sql`UPDATE assignments SET position = requested.position, updated_at = ${now}
       FROM unnest(${orderedIds}::uuid[]) WITH ORDINALITY AS requested (id, position) WHERE assignments.id = requested.id`);
   });
 }
@@ -186,6 +188,10 @@ export async function removeAssignment({ db }: DatabaseDeps, clubId: Id, assignm
     await lockAssignment(tx, clubId, assignmentId);
     await attach(tx, clubId, { kind: 'assignment', id: assignmentId }, []);
     await tx.manager.update(Assignment, { id: assignmentId }, { removedAt: now, updatedAt: now });
+    // The `position` of each later assignment of the lesson is lower now.
+    await tx.run(sql`UPDATE assignments later SET updated_at = ${now} FROM assignments removed
+      WHERE removed.id = ${assignmentId} AND later.lesson_id = removed.lesson_id AND later.removed_at IS NULL
+        AND (later.position, later.id) > (removed.position, removed.id)`);
   });
 }
 

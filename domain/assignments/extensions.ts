@@ -35,7 +35,8 @@ export async function listExtensions(
     columns: extensionColumns,
     from: sql`FROM assignment_extensions extension JOIN students student ON student.id = extension.student_id
       WHERE extension.assignment_id = ${assignmentId}`,
-    counted: sql`FROM assignment_extensions WHERE assignment_id = ${assignmentId}`,
+    counted: sql`FROM assignment_extensions extension WHERE extension.assignment_id = ${assignmentId}`,
+    changedAt: 'extension.changed_at',
     orderBy: [descending('extension.created_at', 'timestamptz'), ascending('extension.student_id', 'uuid')],
   });
   return { rows: rows.map(presentExtension), total, next };

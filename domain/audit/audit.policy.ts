@@ -4,7 +4,7 @@ import type { AuditedRecord } from '../../entities/audit/values.ts';
 const day = 86_400_000;
 
 export const auditRules = {
-  /** The time for which an entry is kept. The trigger of the table has the same time. */
+  /** The time for which an entry is kept. The trigger of the table uses the same time. */
   retentionMs: 400 * day,
   perExport: 10_000,
 } as const;

@@ -29,7 +29,7 @@ export interface Answers {
 }
 
 /**
- * @param world a `WITH …` clause that replaces the real tables by expressions of the same names
+ * @param world the `WITH …` clause of a dry run. Its expressions have the names of tables, so the query reads them instead of the tables
  * @returns all answers, from one snapshot of the database
  */
 export async function answer(db: Queries, question: Question, now: Date, world: Sql = raw('')): Promise<Answers> {

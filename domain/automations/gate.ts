@@ -1,6 +1,6 @@
 /**
  * The step of the workflow `automation-gate/<id>`. When a paused automation is resumed, the step wakes the held runs page by page, and each
- * page is larger than the one before. If the automation was archived, it wakes all runs, so that they end (AUTO-17).
+ * page is larger than the one before. If the automation was archived, the step wakes all runs, so that they end (AUTO-17).
  */
 import type { AutomationStatus } from '../../entities/automations/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -23,7 +23,8 @@ export async function tendAutomationGate({ db }: { db: Database }, automationId:
       SELECT status, gate_page AS page, gate_looks_at AS "looksAt" FROM automations WHERE id = ${automationId} FOR NO KEY UPDATE`);
     if (!gate || gate.looksAt === null) return { done: true, outcome: gate?.status ?? 'archived' };
     if (gate.looksAt > at) return { done: false, at: gate.looksAt.getTime(), released: 0 };
-    // An archived automation also wakes runs that wait for a later time. Otherwise only the runs that the pause has stopped are woken.
+    // If the automation is archived, the gate also wakes runs that wait for a later time. Otherwise it wakes only the runs that the pause
+    // stopped.
     const which =
       gate.status === 'archived' ? sql`(parked_at IS NOT NULL OR looks_at > ${at})` : raw('parked_at IS NOT NULL');
     const runs = await tx.rows<Subject<'automationRun'>>(sql`

@@ -112,7 +112,7 @@ export function combine({ match, rules }: Condition, answers: readonly boolean[]
 export interface Watch {
   /** The types of facts after which the run evaluates its rules again. */
   types: EventType[];
-  /** The courses whose published lessons affect the answers. */
+  /** The courses that the rules check. If lessons of these courses are published or withdrawn, the answers may change. */
   courses: string[];
   /** Whether the answers depend on access that begins or ends because of its dates. */
   access: boolean;

@@ -18,7 +18,7 @@ export async function pauseAutomation(deps: DatabaseDeps, clubId: Id, automation
 }
 
 /**
- * Resumes the automation. The gate lets the held runs continue, only a few at first.
+ * Resumes the automation. The workflow `automation-gate` lets the held runs continue, only a few at first.
  * @throws DomainError not_found, automation_state, feature_not_in_plan
  */
 export async function resumeAutomation(deps: DatabaseDeps, clubId: Id, automationId: Id, now: Date): Promise<Revised> {

@@ -1,4 +1,7 @@
-/** Deletes the paths of a removed student's runs. It also deletes the path of every run a year after the run has ended (AUTO-16). */
+/**
+ * Deletes the lists of steps that a removed student's runs took. It also deletes the list of every run a year after the run has ended
+ * (AUTO-16).
+ */
 import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -23,7 +26,7 @@ export async function purgeStudentFromAutomations(tx: Transaction, studentId: Id
 const pathRetentionMs = 365 * 86_400_000;
 const pathsPerBatch = 500;
 
-/** Deletes a batch of the paths of runs that ended a year ago. Upkeep can call the function again for the next batch. */
+/** Deletes the lists of steps of runs that ended a year ago, one batch for each call. Upkeep repeats the call for the next batch. */
 export async function forgetOldPaths(
   db: Database,
   now: Date,

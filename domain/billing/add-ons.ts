@@ -44,7 +44,7 @@ export async function buyAddOn(deps: AddOnDeps, clubId: Id, purchase: Purchase, 
 }
 
 /**
- * Records the purchase before anything is charged, and gives the caller a lease on its row.
+ * Records the purchase before anything is charged, and gives the caller a lease on the row of the purchase.
  * @returns undefined if the purchase was recorded before
  */
 async function begin(

@@ -51,8 +51,8 @@ export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<voi
 }
 
 /**
- * Reserves seats for new students by a lock on the club's count, so that two requests cannot both get the last seat. It takes the same time
- * for any number of students. Call it before the transaction locks any student.
+ * Reserves seats for new students. The function locks the club's count of students, so two requests cannot both get the last seat. The
+ * number of students does not affect the time. Call the function before the transaction locks any student.
  * @throws DomainError limit_reached if no seat is free and the plan does not bill overage
  */
 export async function lockSeats(

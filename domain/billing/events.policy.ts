@@ -25,7 +25,7 @@ export interface ReadEvent extends PlanEvent {
 /** Finds the plan of a price, by the price's lookup key or by the configuration. */
 export type PlanOfPrice = (price: { id: string | null; lookupKey: string | null }) => PlanName | undefined;
 
-/** @param pricePlans texts such as `<id of a price>=<plan>`. A price whose lookup key is the name of a plan needs no such text */
+/** @param pricePlans pairs `<id of a price>=<plan>`. A price needs no pair if its lookup key is the name of a plan */
 export function planOfPriceBy(pricePlans: readonly string[]): PlanOfPrice {
   const planNamed = (name: string | null | undefined) =>
     Object.keys(plans).find((plan): plan is PlanName => plan === name);

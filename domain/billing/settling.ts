@@ -67,8 +67,8 @@ export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOn
 }
 
 /**
- * @param wakeAfter whether to wake the add-on's workflow if the add-on stays pending; the workflow itself passes false, because it goes on
- * by itself
+ * @param wakeAfter whether to wake the add-on's workflow if the add-on stays pending. The workflow passes false, because it continues
+ * without a wake
  */
 export async function chargeClaimed(
   deps: AddOnDeps,
@@ -107,8 +107,8 @@ async function savePaymentMethod(db: Queries, { id, fence }: ClaimedAddOn, payme
 }
 
 /**
- * Records the outcome of a charge, unless the lease is lost. If the outcome is unknown and `wakeAfter` is true, the workflow is woken in
- * any case.
+ * Records the outcome of a charge, unless the lease is lost. If the outcome is unknown and `wakeAfter` is true, the workflow is woken even
+ * if the lease is lost.
  */
 async function record(
   tx: Transaction,

@@ -39,7 +39,7 @@ export interface LogoFile extends Size {
 export interface PrintedLook {
   /** `#rrggbb`; null for the standard accent, for which each kind of document has its own colours. */
   accentColor: string | null;
-  /** Null if the club has no logo, if its file is not public, or if no picture could be made from it. */
+  /** Null if the club has no logo, or if the logo's file is not public or gives no picture. */
   logo: LogoFile | null;
 }
 

@@ -15,7 +15,7 @@ import { bulkRules } from './bulk.policy.ts';
 import { requirePossible } from './effects.ts';
 import { findJob } from './jobs.ts';
 
-/** Exactly one of both fields is present. */
+/** Exactly one of the two fields is present. */
 export interface StudentReference {
   student_id?: Id;
   email?: string;

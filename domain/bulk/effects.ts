@@ -43,7 +43,7 @@ export async function requirePossible(tx: Transaction, clubId: Id, action: BulkA
   }
 }
 
-/** A job and some of its students, whose rows the transaction has locked. */
+/** A job and some of its students. The transaction has locked the rows of these students. */
 export interface Subjects {
   clubId: Id;
   jobId: Id;
@@ -86,8 +86,8 @@ export async function applyAction(
 }
 
 /**
- * Applies an action to one student. A job has a student only once, so the id of the job makes an award unique (BULK-3). A refusal leaves
- * nothing behind: a grant runs in a savepoint, because it confirms a pending sign-up first, and the other actions refuse before they write.
+ * Applies an action to one student. A job has a student only once, so the id of the job makes an award unique (BULK-3). A refused action
+ * writes nothing. A grant first confirms a pending sign-up, so it runs in a savepoint. The other actions refuse before they write.
  */
 async function applyToOne(
   tx: Transaction,

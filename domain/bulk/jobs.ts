@@ -32,7 +32,7 @@ export async function loadJob(db: Queries, jobId: Id): Promise<StoredJob | undef
   return db.one<StoredJob>(sql`SELECT ${jobColumns} FROM bulk_jobs WHERE id = ${jobId}`);
 }
 
-/** Locks the job's row until the transaction ends. This lock comes before the locks of students. */
+/** Locks the job's row until the transaction ends. Take this lock before the locks of students. */
 export async function lockJob(tx: Transaction, jobId: Id): Promise<StoredJob | undefined> {
   return tx.one<StoredJob>(sql`SELECT ${jobColumns} FROM bulk_jobs WHERE id = ${jobId} FOR NO KEY UPDATE`);
 }
@@ -87,7 +87,8 @@ export async function listJobRows(
 }
 
 /**
- * Ends a job. Rows with an outcome keep it, and the others become `canceled`. The call waits for a running batch, and may be repeated.
+ * Ends a job. Rows that already have an outcome do not change, and all other rows become `canceled`. The call waits for a running batch,
+ * and may be repeated.
  * @throws DomainError not_found, bulk_job_ended (it was completed)
  */
 export async function cancelJob({ db }: DatabaseDeps, clubId: Id, jobId: Id, now: Date): Promise<RecordOf<'BulkJob'>> {
@@ -98,7 +99,7 @@ export async function cancelJob({ db }: DatabaseDeps, clubId: Id, jobId: Id, now
     if (job && !hasJobEnded(job.status)) {
       await tx.run(sql`UPDATE bulk_job_rows SET outcome = 'canceled' WHERE job_id = ${jobId} AND outcome = 'pending'`);
       await endJob(tx, job, 'canceled', now);
-      await wake(tx, 'bulkJob', [{ id: jobId, clubId }], now); // its run may wait for the end of an earlier job
+      await wake(tx, 'bulkJob', [{ id: jobId, clubId }], now); // the workflow of this job may wait for the end of an earlier job
     }
     return findJob(tx, clubId, jobId);
   });

@@ -82,7 +82,7 @@ function present(row: Row): RecordOf<'CampaignDelivery'> {
 
 /**
  * Counts the recipients with the given status. Tallies count `pending` and `sending` together, because `sending` changes too often. Few
- * rows are in this status at a time, so they are counted directly.
+ * rows are `sending` at a time, so a query counts these rows.
  */
 async function countIn(db: Queries, campaign: CampaignRow, status: RecipientStatus | undefined): Promise<number> {
   const { id, clubId, recipients, finalStatistics } = campaign;

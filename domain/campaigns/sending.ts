@@ -117,7 +117,10 @@ export async function sendPage(
   });
 }
 
-/** Skips recipients of the page who have left the audience. Students who joined it after the freeze do not get the mail. */
+/**
+ * Skips recipients of the page who have left the audience. Students who joined the audience after the recipients were fixed do not get the
+ * mail.
+ */
 async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<void> {
   await db.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'no_longer_eligible'
     WHERE status = 'pending' AND id IN (
@@ -129,8 +132,10 @@ async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most:
 
 /**
  * Claims one mail for each idle connection, if the campaign, the student and the address still permit the mail. One statement has read the
- * candidates, so they have different addresses. The claim statement first locks the candidates by id, and only then checks all other
- * conditions. Just after a freeze, Postgres's statistics do not know the pending mails yet. If the statement checked the conditions first,
+ * candidates, so no two candidates have the same address. The claim statement first locks the candidates by id, and only then checks all
+ * other
+ * conditions. Just after the recipients were fixed, Postgres's statistics do not know the pending mails yet. If the statement checked the
+ * conditions first,
  * Postgres could choose a plan that reads all pending mails for each claim.
  */
 async function claimAll(

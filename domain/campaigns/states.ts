@@ -118,7 +118,10 @@ async function acceptedRates(tx: Transaction, campaign: CampaignRow) {
   return { judgedSent: sent, judgedBounced: bounced, judgedComplained: complained };
 }
 
-/** Cancels a campaign. Recipients whose mail no worker has claimed are skipped. @throws DomainError not_found, campaign_state */
+/**
+ * Cancels a campaign. If no worker has claimed the mail of a recipient, the recipient is skipped. @throws DomainError not_found,
+ * campaign_state
+ */
 export async function cancelCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return change(deps, clubId, campaignId, ['scheduled', 'sending', 'paused'], async (tx, campaign) => {
     await tx.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'canceled'
@@ -164,7 +167,10 @@ async function change(
   });
 }
 
-/** Writes a campaign's new state and wakes its run, because the run may now be able to continue. The caller holds the lock of the row. */
+/**
+ * Writes a campaign's new state and wakes the campaign's workflow, because the workflow may now be able to continue. The caller holds the
+ * lock of the campaign's row.
+ */
 async function move(
   tx: Transaction,
   { id, clubId }: CampaignRow,

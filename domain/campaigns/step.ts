@@ -73,7 +73,8 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
       return { done: true, outcome: campaign.status };
     case 'canceled':
     case 'paused': {
-      // Claimed mails still get an outcome, either from the worker that claimed them, or the outcome "unknown" after their lease has ended.
+      // Every claimed mail still gets an outcome. The worker that claimed the mail records it. If the lease ends first, the outcome is
+      // "unknown".
       const leased = await endExpiredLeases(deps.db, sql`campaign_id = ${campaignId}`);
       if (leased !== undefined) return rest(deps, campaign, 'under_way', leased);
       if (campaign.status === 'paused') return rest(deps, campaign, 'resume', new Date(now + pausedLooksMs));
@@ -92,7 +93,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
 }
 
 /**
- * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction. Students who join the audience later are
+ * Compiles the e-mail and publishes its images, then fixes the recipients in one transaction. Students who join the audience later are
  * not added. If the campaign was unscheduled, changed and scheduled again during this work, nothing happens, and the next step compiles the
  * e-mail again.
  */
@@ -126,8 +127,9 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
 }
 
 /**
- * Removes the data of students who were removed during the freeze. The freeze reads the students at its beginning, so it may add a mail for
- * a student who is just being removed. That removal does not see the new mail. A later removal waits for the freeze and sees the mail.
+ * Removes the data of students who were removed while this transaction fixed the recipients. The transaction reads the students at its
+ * beginning, so it may add a mail for a student who is just being removed. That removal does not see the new mail. A later removal waits
+ * for this transaction and sees the mail.
  */
 async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<void> {
   const removedRecipients = await tx.rows<{

@@ -72,7 +72,7 @@ class File {
       this.#nextRow = header.nextRow;
       this.#left = this.#left.subarray(header.end);
     }
-    // A row may be split between two pieces. Its beginning is kept and read together with the next piece.
+    // A row may be split between two pieces. The first part of such a row is kept and read together with the next piece.
     const minBytes = isLast ? 1 : importRules.pieceBytes;
     while (this.#left.length >= minBytes) {
       const read = readRows({ bytes: this.#left, isLast }, this.#format, this.#nextRow, importRules.batchRows, [

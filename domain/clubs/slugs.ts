@@ -29,7 +29,7 @@ const frontColumns = columns(Club, ['id', 'name', 'slug', 'language'], 'club');
 type FrontRow = RowOf<typeof frontColumns>;
 
 /**
- * @param typed the slug in a host name. An invalid slug is looked up, too, so that the answer takes the same time as for a valid slug
+ * @param typed the slug in a host name. The function also looks up an invalid slug, so that the answer takes as long as for a valid slug
  * @returns the data that a front end shows before the sign-in (ACC-8)
  * @throws DomainError not_found, with the same answer for a malformed, an unknown and an expired slug
  */

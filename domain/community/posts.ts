@@ -42,8 +42,8 @@ const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toS
 const postExists = () => new DomainError('post_exists', 'A post or a comment with this id was published already.');
 
 /**
- * Chooses the id of a new post or comment. A reaction or a report names a post or a comment only by its id. So no post or comment of any
- * club may have the same id as another. The function takes an advisory lock for the requested id, so that two transactions with the same id
+ * Chooses the id of a new post or comment. A reaction or a report names a post or a comment only by its id. So each id must be unique among
+ * all posts and comments of all clubs. The function takes an advisory lock for the requested id, so that two transactions with the same id
  * run one after the other.
  * @param requestedId the id that the caller has chosen
  * @returns the requested id, or a new id

@@ -12,7 +12,7 @@ import { insertReport } from './reports.ts';
 
 /**
  * The SQL clause that locks the post, so that a report and a deletion of the post run one after the other. A deletion closes the earlier
- * reports. A report after the deletion finds no post. The deletion of a comment also locks its post, so this lock is enough for comments,
+ * reports. A report after the deletion finds no post. The deletion of a comment also locks the post, so this lock is enough for comments,
  * too.
  */
 const undeleted = sql`FOR SHARE OF written`;

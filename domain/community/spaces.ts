@@ -62,6 +62,7 @@ export async function listSpaces(
     columns: spaceColumns,
     from: sql`${spacesWithCounts(clubId)} WHERE ${filters}`,
     counted: sql`FROM community_spaces space WHERE ${filters}`,
+    changedAt: 'space.changed_at',
     orderBy: [
       ascending('space.archived_at IS NOT NULL', 'boolean'),
       ascending('space.position', 'int'),

@@ -39,7 +39,7 @@ export interface ConditionContext {
   /** The student's id in the statement, such as `` sql`student.id` ``. */
   student: Sql;
   now: Date;
-  /** Rules about e-mails check the e-mails of this run of an automation. Without a run they are false. */
+  /** Rules about e-mails check the e-mails of this automation run. Without a run, these rules are false. */
   runId?: string;
 }
 

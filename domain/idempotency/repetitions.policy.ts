@@ -1,4 +1,4 @@
-/** The limits of answers that are kept for repetitions. */
+/** The limits of the answers that are kept for repeated requests. */
 
 export const repetitionRules = {
   /** The time for which an answer is kept (IDEM-2). */

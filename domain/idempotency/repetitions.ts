@@ -1,6 +1,6 @@
 /**
- * Keeps the answers to requests with an `Idempotency-Key`. The first statement of a request's transaction inserts its row, and the last one
- * adds the answer. So effect and answer commit together (ADR 71).
+ * Keeps the answers to requests with an `Idempotency-Key`. The first statement of a request's transaction inserts a row for the key, and
+ * the last statement adds the answer. So the effect and the answer of the request commit together (ADR 71).
  */
 import { gathered } from '../../platform/core/gathered.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -44,7 +44,7 @@ export interface KeyState {
   readonly erasures: number;
 }
 
-/** Another request with the key has committed since the look-up. Look it up again. */
+/** Another request with the same key has committed after this request looked up the key. Look up the key again. */
 export class RequestRepeated extends Error {
   override name = 'RequestRepeated';
 }
@@ -52,7 +52,7 @@ export class RequestRepeated extends Error {
 /** @returns the name of a student in {@link KeyedRequest.caller} */
 export const studentCaller = (studentId: Id): string => `student:${studentId}`;
 
-/** @throws DomainError idempotency_key_reused (another request had the key), result_removed (the answer is not kept any more) */
+/** @throws DomainError idempotency_key_reused (a different request has used the key), result_removed (the answer is not kept any more) */
 export type AnswerFinder = (request: KeyedRequest, now: Date) => Promise<KeyState>;
 
 interface LookUp extends Pick<KeyedRequest, 'caller' | 'keyHash' | 'clubId'> {
@@ -78,12 +78,12 @@ const selectKeys = prepared<KeyRow, { callers: string[]; keyHashes: Buffer[]; ti
     LEFT JOIN idempotency_erasures erasure ON erasure.club_id = asked.club_id`,
 );
 
-/** The maximum number of look-ups of a process at the same time, and of keys in one look-up. */
+/** `atOnce`: the maximum number of concurrent look-ups in a process. `most`: the maximum number of keys in one look-up. */
 const lookUpBounds = { atOnce: 4, most: 100 } as const;
 
 /**
- * @returns the finder of kept answers of a process. It looks up the keys of concurrent requests together, because each request looks up its
- * key first
+ * @returns a function that finds the kept answer of a request. Every request calls it first, so it looks up the keys of concurrent requests
+ * together
  */
 export function createAnswerFinder({ db, vault }: { db: Database; vault: Vault }): AnswerFinder {
   const lookUp = gathered(
@@ -197,7 +197,8 @@ export async function keepAnswer(
   const answer = Buffer.byteLength(text) <= repetitionRules.answerBytes ? vault.seal(text, claim.id) : null;
   const mayBeErased = isAboutStudent || caller.startsWith(studentCaller(''));
   const erasedClub = mayBeErased && clubId !== undefined ? clubId : null;
-  // A removal empties committed rows. So it either waits for this row, or this row waits for it and then sees it.
+  // The removal of a student deletes the answers in committed rows. Because of this lock, the removal either waits for this transaction, or
+  // this transaction waits and then sees the removal.
   if (erasedClub !== null)
     await tx.run(sql`SELECT pg_advisory_xact_lock_shared(hashtextextended('idempotency ' || ${erasedClub}::text, 0))`);
   const erasures = erasedClub === null ? 0 : claim.erasures;

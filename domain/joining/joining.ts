@@ -91,7 +91,8 @@ interface Fill {
 
 /**
  * SQL that selects the transactions of this database that have begun to write students. The run waits for these transactions only. Every
- * other transaction either sees the space when it reads spaces, or must first lock a student, and the run waits for that lock. Reads,
+ * other transaction either sees the new space when it reads spaces, or must first lock a student. In the second case, the run waits for the
+ * lock of the student. Reads,
  * writes of other tables, and other databases of the server do not delay the run.
  */
 const writersOfStudents = sql`SELECT virtualtransaction FROM pg_locks

@@ -28,8 +28,9 @@ export interface SourceScope {
  * Updates the index to the club's current material: adds missing sources, removes unwanted sources with their passages (citations keep
  * their words), and requests a new reading of changed sources.
  *
- * Locks the club's row until the transaction ends. So if two transactions change the material at the same time, the second sees the changes
- * of the first. The order of locks is: first the rows of agents, courses, lessons and media, then the club's row, then the rows of sources
+ * Locks the club's row until the transaction ends. So if two transactions change the material at the same time, the second transaction sees
+ * the changes of the first. The order of locks is: first the rows of agents, courses, lessons and media, then the club's row, then the rows
+ * of sources
  * (docs/explanation/architecture.md#locks). So call this function after all other writes of the change.
  */
 export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScope, now: Date): Promise<void> {

@@ -18,7 +18,7 @@ type ArgumentsOf<Key extends MessageKey> = Key extends MessageKey
 export interface Wording {
   readonly language: OfferedLanguage;
   readonly direction: Direction;
-  /** @returns the message as plain text. Values of the other writing direction are isolated */
+  /** @returns the message as plain text. Values in the other writing direction do not change the order of its words */
   say<Key extends MessageKey>(key: Key, ...values: ArgumentsOf<Key>): string;
   /** @returns a day such as `2 March 2026`, in the time zone (an IANA name) */
   day(at: Date, timeZone: string): string;
@@ -49,7 +49,8 @@ type Formatter<Key extends string> = (key: Key, values: Readonly<Record<string, 
 
 /**
  * @param messages the messages in ICU syntax
- * @returns a function that fills in the messages by the rules of the language. Values of the other writing direction are isolated
+ * @returns a function that fills in the messages by the rules of the language. Values in the other writing direction do not change the
+ * order of the words
  */
 export function formatterOf<Key extends string>(
   messages: Readonly<Record<Key, string>>,

@@ -6,8 +6,8 @@ import { purgeStudentFromCertificates } from './certificates/certificates.ts';
 import { purgeStudentFromStanding } from './engagement/standing.ts';
 
 /**
- * Withdraws the certificates, and deletes the student's completions, comments and awards. They are never needed again, because only the
- * removal itself is reported. The caller has locked the student's row.
+ * Withdraws the certificates, and deletes the student's completions, comments and awards. These records are never needed again, because
+ * after a removal only the event of the removal is reported. The caller has locked the student's row.
  */
 export async function purgeStudentFromLearning(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await purgeStudentFromCertificates(tx, studentId, now);

@@ -1,4 +1,4 @@
-/** Handles events that prove that a mail was sent, whatever its row says (CAMP-14). */
+/** Handles events that prove that a mail was sent, even if the row of the mail says something else (CAMP-14). */
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**

@@ -19,7 +19,10 @@ export type MailRow = Pick<
   | 'formerEndsAt'
 >;
 
-/** The values of a mail's template, from the rows that the mail is about. Words that a mail must not contain are left out (DEC-64). */
+/**
+ * The values that a mail's template shows. They come from the rows that the mail is about. Words that a mail must not contain are left out
+ * (DEC-64).
+ */
 export interface MailSubject {
   /** Replaces `{id}` in the path of the template's link. */
   id?: Id;

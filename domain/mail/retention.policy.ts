@@ -2,7 +2,7 @@
 const day = 86_400_000;
 
 /**
- * The service keeps each record of a visit or a notice for this time. If a visit happens later than this time after its mail was sent, the
- * service does not record the visit. If a notice arrives later than this time after its event, the service does not record the notice.
+ * The service keeps each record of a visit or a notice for this time. If a mail was sent more than this time ago, the service does not
+ * record a visit of the mail. If an event happened more than this time ago, the service does not record a notice of the event.
  */
 export const eventRetentionMs = 90 * day;

@@ -11,7 +11,7 @@ export type MediaError =
   | 'image_broken' // the file ends too early, or its size cannot be read
   | 'image_animated'
   | 'image_dimensions'
-  | 'inspection_failed'; // all tries to process it failed because of our faults
+  | 'inspection_failed'; // all tries to process the file failed because of internal errors
 
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 export type ImageType = (typeof imageTypes)[number];
@@ -81,8 +81,8 @@ export const mediaRules = {
   /** An upload that started before its address expired may still be completed within this time. */
   completionMs: 60 * minuteMs,
   /**
-   * The time between the expiry of an upload address and a further erasure of the object, if the file was removed. An upload may arrive
-   * even after the address has expired: the bucket's clock may be behind ours, and a request that started in time may still run. Until this
+   * If a file was removed, its object is erased again this long after the upload address has expired. An upload may arrive even then: the
+   * bucket's clock may be slow, and a request that started in time may still run. Until this
    * erasure, the bytes of the file count as storage.
    */
   lateMs: 5 * minuteMs,

@@ -27,7 +27,7 @@ export const processingRules = {
   watchMs: 2 * secondMs,
   /** The maximum number of calls in a process that wait for a result. Further calls get their answer immediately. */
   maxWatching: 200,
-  /** The maximum number of old files that are processed at the same time. */
+  /** The maximum number of files that are processed again at the same time, because an older release or older rules processed them. */
   maxOldFiles: 50,
   /** The time for which a replaced original is kept. Its signed addresses are valid for 20 minutes, and a download takes a while. */
   emptyAfterMs: 30 * minuteMs,

@@ -80,6 +80,7 @@ export async function listMentorships(
       sql`mentorship.club_id = ${clubId}`,
       filter.status === undefined ? undefined : sql`mentorship.status = ${filter.status}`,
     ])}`,
+    changedAt: 'mentorship.changed_at',
     orderBy: newestFirst('mentorship'),
   });
   return {

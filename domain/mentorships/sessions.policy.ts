@@ -39,8 +39,8 @@ export interface DueMail {
 }
 
 /**
- * The mails for the session's current time, in the order of their due times. A reminder is left out if its time has passed at the booking,
- * because the confirmation is enough. Sending checks again whether a mail is valid.
+ * The mails for the session's current time, in the order of their due times. A reminder is left out if it was already due at the booking,
+ * because the confirmation is enough. The code that sends a mail checks again whether the mail is still valid.
  */
 function mailsOf({ status, startsAt, endsAt, bookedAt, canceledAt }: Session): DueMail[] {
   if (status === 'canceled') {

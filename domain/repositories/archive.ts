@@ -119,8 +119,8 @@ async function openArchive(db: Queries, clubId: Id, chosen: Sql): Promise<Archiv
 /**
  * Reads a part of an archive. The function keeps at most two pieces of a file in memory.
  * @param signal ends the reading
- * @throws Error, when a file is missing or differs from its row. The function throws before it yields the last byte of that file, so that a
- * complete archive is always correct
+ * @throws Error, when a file is missing or differs from its row. The function throws before it yields the last byte of this file. So an
+ * archive with a wrong file is never complete
  */
 export async function* readArchive(
   deps: { db: Queries; storage: ObjectStore },

@@ -1,5 +1,6 @@
 /**
- * Issues and reads download tokens. A token names a repository, a student and its own expiry. A MAC proves that this service issued it.
+ * Issues and reads download tokens. A token contains the ids of a repository and a student, and the expiry time of the token. A MAC proves
+ * that this service issued the token.
  * Tokens are not stored (REPO-5).
  */
 import type { Id } from '../../platform/core/ids.ts';

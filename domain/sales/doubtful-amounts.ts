@@ -65,7 +65,7 @@ export async function* amountsFromText(db: Queries): AsyncGenerator<DoubtfulAmou
   }
 }
 
-/** @returns the platform's id of the purchase, if the notice states its amount as a text */
+/** @returns the platform's id of the purchase, if the notice contains the amount as a text */
 function purchaseOfText({ platform, body }: Pick<SalesNotice, 'platform' | 'body'>): string | undefined {
   try {
     const read = readJson(body ?? '', noticeBounds);

@@ -32,8 +32,8 @@ export interface SignUp {
 
 /**
  * Signs a student up. The student gets the free deliveries and the deliveries of the registration link. If the address is already known,
- * the answer is the same, but the student gets no delivery of the link. A known address gets a mail, which says that the address is known,
- * or asks again for the confirmation.
+ * the answer is the same, but the student gets no delivery of the link. The service sends a mail to a known address. The mail says that the
+ * address is known, or asks again for the confirmation.
  * @param clubId the id of an existing club
  * @throws DomainError weak_password, not_found (no such registration code), registration_link_used_up; limit_reached if the plan has no
  * free seat; rate_limited if the club or the network has too many unconfirmed sign-ups. A sign-up with a valid code never gets rate_limited

@@ -162,8 +162,8 @@ async function erase(
 }
 
 /**
- * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in its own transaction, with their uses of registration links. It
- * may be repeated, and run twice at the same time.
+ * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in its own transaction. Also removes their uses of registration
+ * links. The function may be repeated, and may run twice at the same time.
  */
 export async function removeOldSignUps(
   deps: VaultDeps,

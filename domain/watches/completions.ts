@@ -1,5 +1,6 @@
 /**
- * Requests the run that completes a course for students who did not request it themselves (DEC-153). This module uses only tables and no
+ * Requests the workflow run that completes a course for students who did not request this themselves (DEC-153). This module uses only
+ * tables and no
  * code of the context `learning`. So `access` can call it, although `learning` depends on `access`.
  */
 import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
@@ -10,7 +11,8 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**
- * Requests the run for a course that now has fewer published lessons, or that was published again. The function runs one statement for any
+ * Requests the workflow run for a course that now has fewer published lessons, or that was published again. The function runs one statement
+ * for any
  * number of students. The caller holds the lock of the course. So each concurrent completion either has already committed, or sees the
  * change of the course.
  */

@@ -17,11 +17,12 @@ import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 export const runSubject = columns(AutomationRun, ['id', 'clubId', 'automationId', 'versionId', 'priority'], 'run');
 
 /**
- * Wakes the runs of a student that are between two steps, and the runs that wait for a fact of these types. All other runs sleep until
+ * Wakes the student's automation runs that are between two steps, and the runs that wait for a fact of these types. All other runs sleep
+ * until
  * their deadline (ADR 24). A paused run is not woken, because it checks the current state when its pause ends.
  * @param types the type of the fact, or of the condition that this change may satisfy
- * @param ofRun the run whose step made the change. This run is not woken, because it always checks the current state after the commit of
- * its step
+ * @param ofRun the run whose step made the change. This run is not woken, because it always checks the current state after its step has
+ * committed
  */
 export async function wakeRunsOf(
   tx: Transaction,
@@ -56,8 +57,9 @@ async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> 
 }
 
 /**
- * The maximum number of wakes of one club's runs that wait with normal priority. Further wakes wait as bulk, and the relay sends only some
- * bulk wakes each second. So a fact of one student takes effect immediately, and a tag for 5,000 students does not overload the engine
+ * The maximum number of waiting wakes with normal priority for the runs of one club. Further wakes get the priority bulk, and the relay
+ * sends only some of these wakes each second. So a fact of one student takes effect immediately, and a tag for 5,000 students does not
+ * overload the engine
  * (AUTO-20).
  */
 const fewWaiting = 16;

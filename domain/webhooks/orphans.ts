@@ -1,6 +1,6 @@
 /**
- * Removes rows with a missing event, delivery or endpoint. These tables have no foreign keys, because their checks would cost more than the
- * rows themselves (ADR 38). Each round reads the next part of each table, and begins again after the end.
+ * Removes rows with a missing event, delivery or endpoint. These tables have no foreign keys, because the checks of foreign keys cost more
+ * than the insertion of the rows (ADR 38). Each round reads the next part of each table, and begins again after the end.
  */
 import { UpkeepRound } from '../../entities/facts/upkeep-round.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';

@@ -68,6 +68,10 @@ export class AccessDelivery {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
+  /** The time of the last write of the row, never before `updatedAt` (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
+
   /** The time at which the delivery was archived. Since then, only sales grant the delivery. Existing access stays. */
   @Column({ type: 'timestamptz', nullable: true })
   archivedAt: Date | null;

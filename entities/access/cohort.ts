@@ -31,6 +31,10 @@ export class Cohort {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
+  /** The time of the last write of the row, never before `updatedAt` (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
+
   @ManyToOne(() => Course, { onDelete: 'CASCADE' })
   course: Relation<Course>;
 }

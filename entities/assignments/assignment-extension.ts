@@ -26,6 +26,10 @@ export class AssignmentExtension {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
+  /** The time of the last write of the row, never before `updatedAt` (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
+
   @ManyToOne(() => Assignment, { onDelete: 'CASCADE' })
   assignment: Relation<Assignment>;
 

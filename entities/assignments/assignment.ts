@@ -1,4 +1,4 @@
-/** A block of a lesson in which students hand in work. After the block is removed, its row stays for the existing submissions (ASG-5). */
+/** A block of a lesson in which students hand in work. After the block is removed, the row stays, because submissions need it (ASG-5). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -54,6 +54,10 @@ export class Assignment {
 
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
+
+  /** The time of the last write of the row, never before `updatedAt` (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
 
   @Column({ type: 'timestamptz', nullable: true })
   removedAt: Date | null;

@@ -1,7 +1,10 @@
 /** The counts of one step of a version: the runs that entered and left the step, and the results of its e-mails. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A count is exact only together with the changes that are not rolled up yet (AutomationStepChange). One statement must read both. */
+/**
+ * A count is exact only together with the changes that are not added to it yet (AutomationStepChange). One statement must read the count
+ * and the changes.
+ */
 @Entity('automation_step_tallies')
 export class AutomationStepTally {
   @PrimaryColumn({ type: 'uuid' })

@@ -34,7 +34,7 @@ export class Automation {
   @Column({ type: 'jsonb' })
   draft: object;
 
-  /** The revision of the name and the draft. Each change of either increases the revision (AUTO-8). */
+  /** The revision of the name and the draft. Each change of the name or the draft increases the revision (AUTO-8). */
   @Column({ type: 'integer', default: 1 })
   revision: number;
 
@@ -63,6 +63,10 @@ export class Automation {
 
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
+
+  /** The time of the last write of the row, never before `updatedAt` (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
 
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
   club: Relation<Club>;

@@ -38,7 +38,7 @@ export class BulkJob {
   @Column({ type: 'integer', default: 0 })
   failedCount: number;
 
-  /** The latest time at which the job's workflow looks at it. Null if the job has ended. */
+  /** The time by which the job's workflow must check the job again. Null if the job has ended. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

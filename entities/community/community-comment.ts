@@ -1,4 +1,4 @@
-/** A comment on a post, or a reply to a comment (COMM-11). Its row stays after a deletion, so that its id is never reused. */
+/** A comment on a post, or a reply to a comment (COMM-11). The row stays after a deletion, so that the id is never reused. */
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';

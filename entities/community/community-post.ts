@@ -1,4 +1,4 @@
-/** A post in a space, by a student or an administrator (COMM-10). Its row stays after a deletion, so that its id is never reused. */
+/** A post in a space, by a student or an administrator (COMM-10). The row stays after a deletion, so that the id is never reused. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';

@@ -1,4 +1,6 @@
-/** The daily mail of a club's spaces on one date of the club's zone, with its progress and its end (COMM-17). */
+/**
+ * The daily mail about a club's spaces, for one date in the club's time zone. The row also stores the progress of the sending (COMM-17).
+ */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

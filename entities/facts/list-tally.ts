@@ -8,8 +8,7 @@ import { oneOf } from '../one-of.ts';
 
 /**
  * The row has no foreign keys, because deletions must also be counted, until the count is zero. A sum is exact only together with the
- * changes that are not
- * yet merged into it (ListTallyChange). One statement must read both.
+ * changes that are not added to it yet (ListTallyChange). One statement must read the sum and the changes.
  */
 @Entity('list_tallies')
 @Check('list_tallies_list', oneOf('list', talliedLists))
@@ -28,8 +27,8 @@ export class ListTally {
   subjectId: string;
 
   /**
-   * Whether the row counts the records with the mark. The mark of a list is one of these: the student is verified, the enrollment or
-   * certificate is revoked, or a machine opened the mail or link.
+   * True: the row counts the records with the mark. False: it counts the other records. The mark depends on the list: a verified student, a
+   * revoked enrollment or certificate, or a mail or link that a machine opened.
    */
   @PrimaryColumn({ type: 'boolean' })
   marked: boolean;

@@ -1,4 +1,7 @@
-/** The number of removals of students in a club. A request whose answer was built before a removal must not keep it afterwards (IDEM-6). */
+/**
+ * The number of removals of students in a club. If an answer was built before a removal, the request must not store the answer after the
+ * removal (IDEM-6).
+ */
 import { Column, Entity, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

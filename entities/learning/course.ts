@@ -43,6 +43,10 @@ export class Course {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
+  /** The time of the last write of the row, never before `updatedAt` (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
+
   @Column({ type: 'timestamptz', nullable: true })
   publishedAt: Date | null;
 

@@ -49,7 +49,7 @@ export class MailDomain {
   @Column({ type: 'timestamptz', nullable: true })
   firstProvenAt: Date | null;
 
-  /** For each kind of DNS record, its state by the last answer of the name servers. */
+  /** The state of each kind of DNS record, according to the last answer of the name servers. */
   @Column({ type: 'jsonb', default: {} })
   found: object;
 

@@ -8,7 +8,7 @@ export type MediaKind = (typeof mediaKinds)[number];
 export const referenceProviders = ['videosite1', 'videosite2', 'external', 'protectedvideo'] as const;
 export type ReferenceProvider = (typeof referenceProviders)[number];
 
-/** `hostedvideo_stream` and `objstore` store files in our buckets. The other providers only refer to content elsewhere. */
+/** `hostedvideo_stream` and `objstore` store files in the buckets of this service. The other providers only refer to content elsewhere. */
 export const mediaProviders = ['hostedvideo_stream', 'objstore', ...referenceProviders] as const;
 export type MediaProvider = (typeof mediaProviders)[number];
 

@@ -1,7 +1,7 @@
 /**
  * New indexes find facts and wakes by priority, and then by club. No index contains the lease. So a lease changes no index, and Postgres
  * can write the new version of the row into the same page. Autovacuum starts at a fixed number of dead rows. Relays and writers of older
- * releases do not know these keys, so you must stop them first.
+ * releases do not know the new primary keys, so you must stop these processes first.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

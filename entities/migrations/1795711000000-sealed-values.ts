@@ -1,6 +1,7 @@
 /**
- * Indexes sealed values by their beginning, which names their key. So the start of a process finds the values under a missing key, and
- * `reseal` finds the values that it must seal again. Neither reads any other values. The migration creates the indexes while the service
+ * Indexes sealed values by their beginning, because it contains the id of the key. So a process that starts finds the values whose key is
+ * missing, and `reseal` finds the values that it must seal again. No other values are read. The migration creates the indexes while the
+ * service
  * runs. If a run was interrupted, the next run creates the unfinished index again.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';

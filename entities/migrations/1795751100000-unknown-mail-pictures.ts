@@ -1,5 +1,6 @@
 /**
- * Indexes the images for which no row says whether they have a picture for e-mails. Upkeep lets these images be processed (DEC-157). The
+ * Indexes the images for which no row says whether they have a picture for e-mails. Upkeep starts the processing of these images (DEC-157).
+ * The
  * index is made while the service runs. An unfinished index of an interrupted run is made again.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';

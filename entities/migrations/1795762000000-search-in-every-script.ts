@@ -1,5 +1,6 @@
 /**
- * Passages are searched by words, into which the application splits a text of any script (docs/adr/0061-search-in-every-script.md). A
+ * The application splits the text of a passage into words, in any script. Searches find passages by these words
+ * (docs/adr/0061-search-in-every-script.md). A
  * passage without `words` was written by an older release. It is searched and counted by the old rule until its source is read again.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';

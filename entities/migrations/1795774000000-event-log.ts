@@ -1,5 +1,6 @@
 /**
- * Adds the log of events to bodies, and its beginning to clubs (ADR 74). The next round of retention starts the logs of clubs that have an
+ * Adds the event log: bodies get positions in the log, and clubs get the time at which their log begins (ADR 74). The next round of
+ * retention starts the logs of clubs that have an
  * endpoint.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';

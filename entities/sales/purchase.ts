@@ -8,6 +8,7 @@ import { Subscription } from './subscription.ts';
 import { oneOf } from '../one-of.ts';
 
 @Entity('purchases')
+@Index('purchases_changed', ['clubId', 'changedAt'])
 @Check('purchases_status', oneOf('status', purchaseStatuses))
 @Check('purchases_amount', 'amount >= 0')
 @Index('purchases_identity', ['clubId', 'platform', 'externalId'], { unique: true })
@@ -86,6 +87,10 @@ export class Purchase {
 
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
+
+  /** The time of the last write of the row, never before `updatedAt` (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
 
   @ManyToOne(() => Student, { onDelete: 'CASCADE' })
   student: Relation<Student>;

@@ -53,7 +53,7 @@ export class SalesNotice {
   @Column({ type: 'text', nullable: true })
   errorCode: NoticeErrorCode | null;
 
-  /** The location of the fault in the body, as a path of field names. It never contains a value. */
+  /** The wrong field in the body, as a path of field names. The path never contains a value. */
   @Column({ type: 'text', nullable: true })
   errorPath: string | null;
 

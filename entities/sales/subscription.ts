@@ -1,5 +1,6 @@
 /**
- * One subscription, identified by the id that the sales platform uses. Its state results from its charges, late charges and cancellations.
+ * One subscription, identified by the id that the sales platform uses. The state of the subscription results from the charges, late charges
+ * and cancellations.
  * The row is never removed.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
@@ -10,6 +11,7 @@ import { Product } from './product.ts';
 import { oneOf } from '../one-of.ts';
 
 @Entity('subscriptions')
+@Index('subscriptions_changed', ['clubId', 'changedAt'])
 @Check('subscriptions_status', oneOf('status', subscriptionStatuses))
 @Index('subscriptions_identity', ['clubId', 'platform', 'externalId'], { unique: true })
 @Index('subscriptions_club', ['clubId', 'createdAt', 'id'])
@@ -77,6 +79,10 @@ export class Subscription {
 
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
+
+  /** The time of the last write of the row, never before `updatedAt` (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
 
   @ManyToOne(() => Student, { onDelete: 'CASCADE' })
   student: Relation<Student>;

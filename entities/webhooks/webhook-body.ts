@@ -28,7 +28,10 @@ export class WebhookBody {
   @Column({ type: 'text', nullable: true })
   type: EventType | null;
 
-  /** The position in the club's log, from a sequence of all clubs. It is taken under the lock of the log, and has gaps. */
+  /**
+   * The event's position in the club's log. All clubs share one sequence, so the positions of a club have gaps. The position is taken under
+   * the lock of the club's log.
+   */
   @Column({ type: 'bigint', nullable: true })
   position: string | null;
 }

@@ -106,6 +106,10 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
+  /** The time of the last write of the row, never before `updatedAt` (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
+
   /** The time of the deletion. Responses never contain a deleted endpoint. Retention removes the history of the endpoint in batches. */
   @Column({ type: 'timestamptz', nullable: true })
   @Index('webhook_endpoints_deleted', { where: 'deleted_at IS NOT NULL' })

@@ -6,8 +6,7 @@ import { oneOf } from '../one-of.ts';
 
 /**
  * The row has no foreign key to the endpoint. When an endpoint is removed, its deliveries must still be counted down to zero. A sum is
- * exact
- * only together with the changes that are not rolled up yet (WebhookTallyChange). One statement must read both.
+ * exact only together with the changes that are not added to it yet (WebhookTallyChange). One statement must read the sum and the changes.
  */
 @Entity('webhook_tallies')
 @Check('webhook_tallies_span', oneOf('span', tallySpans))

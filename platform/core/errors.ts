@@ -4,18 +4,14 @@
  */
 import { errorStatus, type ErrorCode } from './error-codes.ts';
 
-/** Further details of an error, in addition to its code and its message. */
 export interface ErrorHeaders {
-  /** The value of the header `Retry-After`, in whole seconds. */
+  /** In whole seconds. */
   readonly retryAfterSeconds?: number;
-  /** The path of the resource with which the request conflicts. The header `Location` contains it. */
+  /** The path of the resource with which the request conflicts, for the header `Location`. */
   readonly location?: string;
 }
 
-/**
- * The error that a caller gets if a request cannot be fulfilled. Any code of the domain may throw this error. The error mapper of the API
- * turns it into the body of the answer (ERR-1). The message may name fields of the request, never another person's data.
- */
+/** An error for the caller (ERR-1). The message may name fields of the request, never another person's data. */
 export class DomainError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -30,7 +26,6 @@ export class DomainError extends Error {
   }
 }
 
-/** @returns a 404 for a resource that does not exist in the caller's club; an id of another club gets the same answer */
 export function notFound(what: string): DomainError {
   return new DomainError('not_found', `There is no such ${what} in this club.`);
 }

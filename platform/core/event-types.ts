@@ -22,5 +22,4 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** The event type of a delivery: the type of a fact, or the test message, which has no fact. */
 export type DeliveredEventType = EventType | 'webhook.test';

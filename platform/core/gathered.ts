@@ -7,31 +7,27 @@ interface Asked<Item, Result> {
 }
 
 export interface GatheringOptions {
-  /** The maximum number of items in one call. Further items go into the next call. No limit if absent. */
+  /** The maximum number of items in a call; there is no limit if absent. */
   most?: number;
   /**
-   * The maximum number of calls in progress at the same time; 1 if absent. If it is larger, the next call no longer waits for a call that
-   * lasts longer than `holdsOthersMs`. A connection that hangs without an error then delays only its own callers.
+   * The number of calls at the same time; 1 if absent. If it is larger, a connection that hangs delays only its own callers: after
+   * `holdsOthersMs`, the next call no longer waits.
    */
   atOnce?: number;
-  /** The time in milliseconds that the next call waits for the current call; {@link usuallyHoldsMs} if absent. */
+  /** {@link usuallyHoldsMs} if absent. */
   holdsOthersMs?: number;
 }
 
-/** The default wait for the current call, in milliseconds. A call without a problem takes far less time. */
+/** In milliseconds. A call without a problem takes far less time. */
 export const usuallyHoldsMs = 100;
 
-/**
- * @param work makes one call for all items that were requested since the last call, and returns their results in the same order
- * @returns a function that requests one item, and rejects if the call of that item rejects
- */
+/** @param work makes one call for all items, and returns their results in the same order */
 export function gathered<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
   { most = Infinity, atOnce = 1, holdsOthersMs = usuallyHoldsMs }: GatheringOptions = {},
 ): (item: Item) => Promise<Result> {
   let waiting: Asked<Item, Result>[] = [];
   let underWay = 0;
-  /** The current call, for which the next call waits. */
   let holder: symbol | undefined;
   const mayBegin = () => holder === undefined && underWay < atOnce;
   const begin = () => {
@@ -61,7 +57,7 @@ export function gathered<Item, Result>(
   return (item) =>
     new Promise<Result>((resolve, reject) => {
       waiting.push({ item, resolve, reject });
-      // The call starts later, so that requests of one turn of the event loop share the call.
+      // Starts later, so that requests of one turn of the event loop share the call.
       if (waiting.length === 1 && mayBegin()) setImmediate(begin);
     });
 }

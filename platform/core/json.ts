@@ -1,17 +1,12 @@
-/**
- * Parses JSON from outside. All untrusted JSON goes through this file, so all readers of the same bytes get the same value (REC-9).
- */
+/** Parses all JSON from outside, so that all readers of the same bytes get the same value (REC-9). */
 import { DomainError } from './errors.ts';
 
-/** The limits of a document, which are checked before it is parsed. */
 export interface JsonBounds {
-  /** The maximum depth of nested objects and arrays. */
   depth: number;
-  /** The maximum number of values in all objects and arrays together. */
+  /** The values of all objects and arrays together. */
   values: number;
 }
 
-/** The limits of JSON in requests. They are also the default limits of other JSON. */
 export const jsonBounds: JsonBounds = { depth: 64, values: 20_000 };
 /** The limits of notices, which any client may post. The largest notice that we describe has 1,000 events of five fields. */
 export const noticeBounds: JsonBounds = { depth: 64, values: 10_000 };
@@ -24,14 +19,11 @@ export class UnreadableJson extends DomainError {
   }
 }
 
-// The option `fatal` makes the decoder refuse bytes that are not UTF-8, instead of replacing them. The decoder also removes one byte-order
-// mark.
+// `fatal` refuses bytes that are not UTF-8. The decoder also removes one byte-order mark.
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads JSON in UTF-8. A byte-order mark is ignored (RFC 8259, 8.1); UTF-16 is refused. If two properties have the same name, the last
- * property counts.
- * @param source bytes in UTF-8, or text
+ * Reads JSON in UTF-8. If two properties have the same name, the last one counts.
  * @returns the value; numbers beyond the range of a double are infinite
  * @throws UnreadableJson
  */
@@ -45,7 +37,6 @@ export function readJson(source: Uint8Array | string, bounds = jsonBounds): unkn
   }
 }
 
-/** @returns the text without its byte-order mark @throws UnreadableJson if the bytes are not UTF-8 */
 function readJsonText(source: Uint8Array | string): string {
   if (typeof source === 'string') return source.startsWith('\uFEFF') ? source.slice(1) : source;
   try {
@@ -58,10 +49,7 @@ function readJsonText(source: Uint8Array | string): string {
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/**
- * Reads the text once, and throws at the first excess over a bound. Up to the first syntax error, this function finds the same strings as
- * the JSON parser. After that error the result does not matter, because the parser stops there.
- */
+/** Stops at the first excess over a bound. After a syntax error the result does not matter, because the parser stops there. */
 function requireWithinBounds(text: string, bounds: JsonBounds): void {
   let depth = 0;
   let values = 0;
@@ -81,10 +69,7 @@ function requireWithinBounds(text: string, bounds: JsonBounds): void {
   }
 }
 
-/**
- * @param start the index of the opening quote
- * @returns the index of the closing quote; an index at or after the end of the text if there is no closing quote
- */
+/** @returns the index of the closing quote; at or after the end of the text if there is none */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length) {

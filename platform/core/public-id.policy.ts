@@ -1,16 +1,15 @@
 /** Derives the `public_id` of a course, a lesson or an agent from its title, if the author chose no `public_id`. */
 
-/** Kinds of records with a `public_id`. */
 export type PublicKind = 'course' | 'lesson' | 'agent' | 'repository' | 'space' | 'mentorship';
 
-/** The maximum length without a suffix. A `public_id` has 32 characters at most, so the longest suffix still fits. */
+/** A `public_id` has at most 32 characters, with its suffix. */
 const longest = 24;
-/** The number of suffixes that are counted numbers. All later suffixes are random. */
+/** This many suffixes are numbers; the later ones are random. */
 const counted = 5;
 
 /**
- * Yields ids to try in order: the words of the title, the words with a number, and then the words with random suffixes, without end.
- * @param kind the kind of the record; it is used instead of a title that has no Latin letters or digits
+ * Yields ids to try in order: the words of the title, then with a number, then with random suffixes, without end.
+ * @param kind used instead of a title without Latin letters or digits
  * @param draw returns up to seven random letters and digits
  */
 export function* publicIdsFrom(title: string, kind: PublicKind, draw: () => string): Generator<string, never> {

@@ -1,4 +1,4 @@
-/** A value that must never be printed. Every conversion to text returns `[secret]`. */
+/** Every conversion to text returns `[secret]`, so the value is never printed. */
 export class Secret<T = string> {
   readonly #value: T;
   constructor(value: T) {

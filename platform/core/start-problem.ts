@@ -1,7 +1,6 @@
 /** A reason why the process cannot start. The operator can solve the problem, and the message says how. */
 export class StartProblem extends Error {}
 
-/** Several reasons together. `problems` has one or more sentences for each reason. */
 export class StartProblems extends StartProblem {
   readonly problems: readonly string[];
 

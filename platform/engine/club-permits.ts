@@ -1,68 +1,56 @@
 /**
- * A pool of permits that clubs share, for example one permit for each thread of a process (ENG-20). A club gets one more permit only if it
- * holds fewer permits than are free. A single club therefore holds half of the permits, and a second club holds half of the remaining
- * permits.
+ * A pool of permits that clubs share (ENG-20). A club gets one more permit only if it holds fewer permits than are free. So one club holds
+ * at most half of the permits. A second club holds at most half of the rest.
  */
 import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import { releaseOnce, type Permits, type ReleasePermit } from '../core/permits.ts';
 
-/** The club whose work holds the permit, and the person if the work belongs to a person. */
 export interface PermitHolder {
   clubId: Id;
-  /** The person who waits for the work, if there is one. */
   personId?: Id;
 }
 
-/** The limits of a queue for permits. */
 export interface PermitLine {
   ofAClub: number;
-  /** The limit for one person, within the club's limit. */
+  /** The limit of a person, within the club's limit. */
   ofAPerson: number;
   patienceMs: number;
 }
 
-/** Gives permits to clubs. A club gets no permit if it already holds its full share, or if no permit is free. */
 export interface ClubPermits extends Permits<Id> {
   /**
-   * Runs the work with a permit. It waits for the permit in the queue of its club. The clubs get free permits in rotation.
-   * @throws DomainError busy, when the queue is full or too slow. Also throws the signal's reason, or the error of the work
+   * Waits for a permit in the queue of the club. The clubs get free permits in rotation.
+   * @throws DomainError busy, when the queue is full or too slow
    */
   run<Result>(holder: PermitHolder, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
 
 interface Waiter {
   personId: Id | undefined;
-  /** Ends the wait. @param permit the permit of the waiter; undefined if the waiter gets no permit */
+  /** Ends the wait. @param permit undefined if the waiter gets no permit */
   end(permit: ReleasePermit | undefined): void;
 }
 
-/** The permits that a club holds, and the average duration of its work. */
 interface ClubUse {
   permits: number;
-  /** The average duration of the club's work, in milliseconds. The newest duration has a weight of one half. */
+  /** The average in milliseconds; the newest duration has a weight of one half. */
   durationMs: number | undefined;
-  /** The latest time that `retryAt` returned, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   lastRetryAt: number;
 }
 
 const defaultLine: PermitLine = { ofAClub: 8, ofAPerson: 2, patienceMs: 10_000 };
-/** The duration that is assumed for a club's work until the club's first work has ended. */
+/** This duration is assumed until the club's first work has ended. */
 const unknownMs = 1_000;
-/** A duration above this limit counts as the limit, because the next work of the club may be short. */
+/** A longer duration counts as this, because the next work of the club may be short. */
 const longestWorkMs = 15_000;
-/** The longest wait until a retry. Longer waits are replaced by a random time in the second half of this wait. */
+/** Longer waits are replaced by a random time in the second half of this wait. */
 const longestWaitMs = 2 * 60_000;
 const remembered = 1_000;
-/** The whole seconds for the header `Retry-After`. */
 const retryAfterSeconds = 5;
 
-/**
- * @param total the number of permits for all clubs
- * @param options.line the limits of the queue of `run`
- * @param options.clock returns the time in milliseconds; tests pass their own clock
- * @param options.random returns a random number from 0 to 1
- */
+/** @param total the number of permits for all clubs */
 export function createClubPermits(
   total: number,
   {
@@ -72,7 +60,7 @@ export function createClubPermits(
   }: { line?: PermitLine; clock?: () => number; random?: () => number } = {},
 ): ClubPermits {
   const clubs = new Map<Id, ClubUse>();
-  /** The queues of the clubs, in the order in which the clubs get permits. */
+  /** The waiting calls of each club, in the order in which the clubs get permits. */
   const lines = new Map<Id, Waiter[]>();
   let free = total;
 
@@ -96,14 +84,13 @@ export function createClubPermits(
     });
   }
 
-  /** If too many durations are stored, deletes one: the duration of the club whose last permit is the longest ago. */
+  /** If too many durations are stored, this function forgets the club that got a permit the longest ago. */
   function forgetIdle(): void {
     if (clubs.size <= remembered) return;
     const idle = [...clubs].find(([, { permits }]) => permits === 0);
     if (idle) clubs.delete(idle[0]);
   }
 
-  /** Gives free permits to waiters, one for each club in rotation. */
   function admit(): void {
     for (;;) {
       const next = [...lines].find(([clubId]) => mayAcquire(clubId));

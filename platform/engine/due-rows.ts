@@ -5,15 +5,12 @@ import { isFailing } from './faults.ts';
 import { workflowTypeNames, workflowTypes, type WorkflowType } from './workflow-types.ts';
 
 interface DueRows {
-  /** `FROM` without the keyword; the alias of the table is `row`. */
   from: Sql;
-  /** The column with the due time. */
   at: Sql;
-  /** The condition under which a due row counts: the row needs its run, and no worker has leased the row. */
+  /** True if the row needs its run, and no worker has leased the row. */
   condition: Sql;
 }
 
-/** @returns one part of a query for each entry in the type's `due` */
 export function dueRowsOf(source: DataSource, type: WorkflowType): DueRows[] {
   const { entity, due } = workflowTypes[type];
   const { tableName } = source.getMetadata(entity);
@@ -35,14 +32,10 @@ export function columnOf(source: DataSource, type: WorkflowType, property: strin
   return raw(`row.${column.databaseName}`);
 }
 
-/** The highest number to which the query counts. Counting millions of rows would take longer than the interval of the scrapes. */
+/** Counting millions of rows would take longer than the interval of the scrapes. */
 export const maxCounted = 10_000;
 
-/**
- * @returns a query over the rows that are due now. It does not count rows that are in the pause after a fault. `label` is the workflow
- * type.
- * `value` is the number of due rows; each query counts at most 10,000 rows
- */
+/** @returns a query: `value` is the number of due rows of each workflow type, without rows in the pause after a fault; at most 10,000 */
 export function countOfDueRows(source: DataSource): Sql {
   return ofDueRows(source, (due) => ({
     each: sql`(SELECT count(*) FROM (SELECT ${due} LIMIT ${maxCounted}) due)::int`,
@@ -50,7 +43,7 @@ export function countOfDueRows(source: DataSource): Sql {
   }));
 }
 
-/** @returns a query over the rows of {@link countOfDueRows}: `value` is the age in seconds of the oldest due row, or 0 if no row is due */
+/** @returns a query: `value` is the age in seconds of the oldest row of {@link countOfDueRows}; 0 if no row is due */
 export function ageOfDueRows(source: DataSource): Sql {
   return ofDueRows(source, (due, at) => ({
     each: sql`(SELECT ${at} ${due} ORDER BY ${at} LIMIT 1)`,
@@ -58,10 +51,7 @@ export function ageOfDueRows(source: DataSource): Sql {
   }));
 }
 
-/**
- * @param ask is called for each kind of due rows, with the SQL `FROM … WHERE …` of this kind and its column for the time. It returns two
- * pieces of SQL: `each` is the value for this kind, and `together` combines the values of all kinds.
- */
+/** @param ask called with the SQL `FROM … WHERE …` of each kind of due rows, and its time column */
 function ofDueRows(
   source: DataSource,
   ask: (due: Sql, at: Sql) => { each: Sql; together: (each: readonly Sql[]) => Sql },

@@ -1,6 +1,6 @@
 /**
- * Facts: the outbox of events. A fact is written in the transaction of its cause. Relays claim facts in rotation over the clubs, and
- * delete each fact after they have started its workflows (ENG-4, ENG-9).
+ * Facts: the outbox of events, written in the transaction of their cause. Relays claim them, start workflows, and delete them (ENG-4,
+ * ENG-9).
  */
 import type { DataSource } from 'typeorm';
 import type { FactDetails, Priority } from '../../entities/facts/values.ts';
@@ -15,9 +15,8 @@ import { claimInTurns, deferring, inTurns, type Claimed, type ClaimValues, type 
 export interface NewFact {
   clubId: Id;
   type: EventType;
-  /** The student that the fact is about. */
   studentId: Id;
-  /** The record that the fact is about: an enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
+  /** The id of an enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
   subjectId?: Id;
   details?: FactDetails;
   occurredAt: Date;
@@ -25,33 +24,30 @@ export interface NewFact {
   priority?: Priority;
 }
 
-/** Options of a fact: its priority, and details that its record does not contain. */
 export type FactOptions = Pick<NewFact, 'details' | 'priority'>;
 
-/** A recorded fact, as the relay hands it to its consumers. */
 export interface FactToTell {
   id: Id;
   clubId: Id;
   type: EventType;
   studentId: Id;
-  /** The record that the fact is about, in addition to the student. */
   subjectId: Id | null;
   details: FactDetails | null;
   occurredAt: Date;
   /** Normal if absent. */
   priority?: Priority;
-  /** The span that caused the fact; null or absent without tracing. */
+  /** Null or absent without tracing. */
   traceparent?: string | null;
 }
 
-/** Records an event of the catalogue. @returns the id of the event */
+/** @returns the id of the event */
 export async function recordFact(tx: Transaction, fact: NewFact): Promise<Id> {
   const [id] = await recordFacts(tx, [fact]);
   if (id === undefined) throw new Error('The new fact got no id');
   return id;
 }
 
-/** Records many facts together; relays get them in this order. @returns their ids */
+/** @returns their ids */
 export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): Promise<Id[]> {
   if (facts.length === 0) return [];
   const here = traceparent();
@@ -75,25 +71,20 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
  */
 export type FactResult<Run> = { kind: 'consumed'; runs: readonly Run[] } | { kind: 'removed' } | { kind: 'blocked' };
 
-/**
- * The maximum wait for a lock, in milliseconds, while several facts are consumed together. After a longer wait, each fact is consumed
- * alone.
- */
+/** After this wait for a lock, in milliseconds, each fact is consumed alone. */
 export const togetherWaitsMs = 100;
-/** A fact that a relay has leased. */
 export interface ClaimedFact extends FactToTell {
   priority: Priority;
 }
 
-/** @returns the claimed facts: the most urgent first, in rotation over the clubs, the oldest first within a club (ENG-9, ENG-15) */
+/** @returns facts, the most urgent first, in rotation over the clubs, the oldest first within a club (ENG-9, ENG-15) */
 export async function claimFacts(db: DataSource | Queries, room: Room): Promise<ClaimedFact[]> {
   return claimInTurns(leaseFacts, db, room);
 }
 
-/** The key of a fact. It begins with the club, like every key of a club's rows. */
+/** The key begins with the club, like every key of a club's rows. */
 export type FactKey = Pick<FactToTell, 'clubId' | 'id'>;
 
-/** Deletes facts after their workflows were started. */
 export async function removeFacts(on: DataSource | Queries, facts: readonly FactKey[]): Promise<void> {
   await deleteFacts(on, { clubIds: facts.map(({ clubId }) => clubId), ids: facts.map(({ id }) => id) });
 }
@@ -104,10 +95,7 @@ const deleteFacts = prepared<never, { clubIds: readonly Id[]; ids: readonly Id[]
     WHERE facts.club_id = done.club_id AND facts.id = done.id`,
 );
 
-/**
- * Makes a failed fact due again after 5 s. The pause doubles with each further fault of the fact, up to 10 minutes. The fact then queues
- * behind older due facts.
- */
+/** Makes a failed fact due again after 5 s. Each further fault doubles the pause, up to 10 minutes. */
 export async function deferFact(source: DataSource, { clubId, id }: FactKey, failure: Failure): Promise<void> {
   await new Queries(source.manager).run(deferring(sql`facts`, sql`club_id = ${clubId} AND id = ${id}`, failure));
 }

@@ -1,30 +1,26 @@
-/**
- * Faults of steps. Each further fault is recorded with a longer pause, during which the sweeper does not wake the row (ENG-16).
- */
+/** Records faults of steps. Each further fault has a longer pause, and the sweeper does not wake the row meanwhile (ENG-16). */
 import { describeError } from '../infra/describe-error.ts';
 import { isConflict, type Queries } from '../infra/postgres/database.ts';
 import { raw, sql, union, type Sql } from '../infra/postgres/sql.ts';
 import type { Id } from '../core/ids.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type WorkflowType } from './workflow-types.ts';
 
-/** The answer of a failed step: it runs again at `at`, in Unix milliseconds. */
+/** In Unix milliseconds. */
 export interface FailedStep {
   done: false;
   at: number;
   failing: { faults: number; code: string };
 }
 
-/** The pause after the first fault. Each further consecutive fault doubles the pause, up to the longest pause. */
+/** Each further fault in a row doubles the pause. */
 const firstPauseSeconds = 1;
 const longestPauseSeconds = 600;
 /** The longest pause if a person waits for the result. */
 const longestEagerPauseSeconds = 10;
 
 /**
- * Records that the step of a row has failed.
  * @param now Unix milliseconds
- * @returns the answer of the step
- * @throws Error if Postgres is unreachable, so that the fault cannot be recorded
+ * @throws Error if Postgres is unavailable, so that the fault cannot be recorded
  */
 export async function noteFault(
   db: Queries,
@@ -35,7 +31,7 @@ export async function noteFault(
 ): Promise<FailedStep> {
   const described = describeError(error);
   const code = described.code ?? described.name;
-  // A passing conflict between two transactions is not a fault of the step, so the pause does not grow.
+  // A conflict between two transactions is not a fault of the step, so the pause does not grow.
   const counts = isConflict(error) ? 0 : 1;
   const at = new Date(now);
   const longest = workflowTypes[type].startsEagerly ? longestEagerPauseSeconds : longestPauseSeconds;
@@ -53,18 +49,18 @@ export async function noteFault(
   return { done: false, at: recordedFault.retryAt.getTime(), failing: { faults: recordedFault.faults, code } };
 }
 
-/** A step counts as repaired if its next try was due, and the step has not failed for this time since then. */
+/** A step counts as repaired if it has not failed for this time after its next try was due. */
 const forgottenAfterMs = 10 * 60_000;
 
-/** Deletes the records of repaired steps, so that a later fault begins with the first pause. */
+/** Deletes old faults, so that a later fault begins with the first pause. */
 export async function forgetFaults(db: Queries, now: Date): Promise<void> {
   await db.run(sql`DELETE FROM failing_steps WHERE retry_at < ${new Date(now.getTime() - forgottenAfterMs)}`);
 }
 
 /**
- * Returns an SQL condition. It is true while the workflow is in the pause after a fault, so its row is not overdue.
- * @param subject the column that names the run, for example `row.id`
- * @param before a time; a pause counts only if it ends after this time
+ * A condition that is true while the workflow is in the pause after a fault. Its row is then not overdue.
+ * @param subject such as `row.id`
+ * @param before only pauses that end after this time count
  */
 export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
   const workflowId = raw(`'${workflowIdOf(type, '')}'`);
@@ -72,15 +68,12 @@ export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
                       WHERE failing.workflow_id = ${workflowId} || ${subject} AND failing.retry_at > ${before})`;
 }
 
-/**
- * A failed step still counts as failed for this time after its next try is due. The next try may have to wait for the end of the previous
- * try's lease.
- */
+/** A step still counts as failed for this time after its next try is due: the try may wait for a lease. */
 const countedAfter = '2 min';
 
 /**
  * @param aggregate an SQL aggregate over `failing_steps`
- * @returns a query with one row for each workflow type: `label` is the type, and `value` is the aggregate. Repaired steps do not count
+ * @returns a query with one row for each workflow type, without repaired steps
  */
 export function failingSteps(aggregate: Sql): Sql {
   return union(

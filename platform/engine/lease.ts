@@ -1,6 +1,6 @@
 /**
- * Leases of rows, so that only one worker at a time acts on a row (ENG-2). The worker claims the row, acts without a database connection,
- * and records the result only if its claim still holds. Leases use the clock of the database (ENG-7).
+ * Leases of rows: only one worker at a time acts on a row (ENG-2). It claims the row, acts without a database connection, and records the
+ * result only if its claim still holds. Leases use the clock of the database (ENG-7).
  */
 import type { FindOptionsWhere, QueryDeepPartialEntity } from 'typeorm';
 import type { Id } from '../core/ids.ts';
@@ -13,30 +13,24 @@ interface LeasedRow {
   leaseUntil: Date | null;
 }
 
-/** @property fence the fencing token: a later claim has a higher one */
 export type Claim = Pick<LeasedRow, 'id' | 'fence'>;
 
-/**
- * The error that is thrown if another worker has claimed the row since this worker's claim, or if the row is no longer open. The result of
- * this worker must not be
- * recorded.
- */
+/** Another worker has claimed the row since, or the row is no longer open. The result must not be recorded. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost';
 }
 
 interface LeaseRule<E> {
-  /** The column values that identify a row that is still open. */
+  /** The columns of a row that is still open. */
   open: Partial<E>;
-  /** The column with the time from which the row may be claimed. */
+  /** The row may be claimed from this time on. */
   due: keyof E & string;
-  /** The lease in seconds: longer than the action may take. */
+  /** The lease lasts longer than the action may take. */
   seconds: number;
   /** The column that counts claims. */
   counts?: keyof E & string;
-  /** Further values that a claim writes. */
   sets?: Partial<E>;
-  /** The column that gets the time of the claim. */
+  /** The column for the time of the claim. */
   stamps?: keyof E & string;
 }
 
@@ -44,11 +38,11 @@ export interface Lease<E> {
   /**
    * Claims the row.
    * @param now Unix milliseconds
-   * @param select a query over the claimed row, `claimed`
-   * @returns the selected row; undefined if the row is not open, not due, or claimed by another worker
+   * @param select a query over the row `claimed`
+   * @returns undefined if the row is not open, not due, or claimed by another worker
    */
   claim<Row>(db: Queries, id: Id, now: number, select: Sql): Promise<Row | undefined>;
-  /** Writes the outcome and releases the lease. @throws LeaseLost without writing anything */
+  /** @throws LeaseLost without writing anything */
   record(db: Queries, claim: Claim, outcome: QueryDeepPartialEntity<E>): Promise<void>;
 }
 
@@ -82,12 +76,9 @@ export function defineLease<E extends LeasedRow>(entity: new () => E, rule: Leas
   };
 }
 
-/**
- * Runs a step of a leased row. It claims the row, acts, and returns the row's state from Postgres, even if another worker wrote this state.
- */
+/** Claims the row, acts, and returns the row's state from Postgres, even if another worker wrote this state. */
 export async function runStep<C, Step>(step: {
   claim: () => Promise<C | undefined>;
-  /** Does the work and records its result. */
   act: (claimed: C) => Promise<void>;
   state: () => Promise<Step>;
 }): Promise<Step> {
@@ -101,8 +92,7 @@ export async function runStep<C, Step>(step: {
 }
 
 /**
- * Ignores the error of a lost lease. After such an error another worker does the work, so this worker need not record its result.
- * @param error the error that recording a result threw
+ * Another worker does the work now, so nothing is recorded.
  * @throws any other error
  */
 export function ignoreLostLease(error: unknown): void {
@@ -117,21 +107,15 @@ export interface HeldLease {
 }
 
 interface Holding {
-  /** The duration of the lease after each renewal. */
   seconds: number;
   everyMs: number;
-  /** A further condition on the row. */
   still?: Sql;
-  /** A function that is called at each renewal, even while Postgres is unavailable. */
+  /** Called at each renewal, even while Postgres is unavailable. */
   onRenewal: () => void;
-  /** Aborts when the process must stop. */
   stop: AbortSignal;
 }
 
-/**
- * Renews the lease until its release. A lease should be short, so that the row of a dead worker is soon free. Longer work therefore renews
- * its lease.
- */
+/** Renews the lease until its release. A short lease that is renewed frees the row of a dead worker soon. */
 export function holdLease(
   db: Queries,
   entity: Entity,
@@ -145,14 +129,13 @@ export function holdLease(
     if (isRenewing) return;
     isRenewing = true;
     try {
-      // If the result of the claim is recorded, `lease_until` is null, and the lease must not be renewed.
+      // After the result is recorded, `lease_until` is null, and the lease must not be renewed.
       const mine = all([sql`id = ${id}`, sql`fence = ${fence}`, sql`lease_until IS NOT NULL`, still]);
       const until = sql`clock_timestamp() + make_interval(secs => ${seconds})`;
       const renewed = await db.run(sql`UPDATE ${raw(tableOf(entity))} SET lease_until = ${until} WHERE ${mine}`);
       if (renewed === 0) leaseLoss.abort(new LeaseLost());
     } catch {
-      // Postgres is unavailable, but the work may continue. When the result is recorded, the fence shows whether another worker has claimed
-      // the row since this claim.
+      // Postgres is unavailable, but the work continues. At the end, the fence shows whether another worker has claimed the row.
     } finally {
       isRenewing = false;
     }

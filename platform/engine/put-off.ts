@@ -4,14 +4,14 @@ import type { Queries } from '../infra/postgres/database.ts';
 import { columnOf, raw, sql, tableOf } from '../infra/postgres/sql.ts';
 import { workflowTypes, type WorkflowType } from './workflow-types.ts';
 
-/** The answer of a step that did not begin: it runs again at `at`, in Unix milliseconds. */
+/** In Unix milliseconds. */
 export interface PutOffStep {
   done: false;
   at: number;
   putOff: 'share';
 }
 
-/** Gives a due row without a lease a later due time, so that the sweeper does not treat the row as overdue (ENG-5). */
+/** Gives a due row a later due time, so that the sweeper does not treat it as overdue (ENG-5). */
 export async function putOffRow(db: Queries, type: WorkflowType, subjectId: Id, at: Date): Promise<void> {
   const { entity, key, due } = workflowTypes[type];
   for (const { at: property, leased } of due) {

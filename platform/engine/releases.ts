@@ -1,25 +1,19 @@
 /**
- * The current build (ENG-19). The command `promote` writes it, and each claim of a relay reads it. Relays of other builds claim nothing.
- * If no build was ever promoted, as in development, all relays claim.
+ * The current build (ENG-19). `promote` writes it, and relays of other builds claim nothing. Without a current build, as in development,
+ * all relays claim.
  */
 import type { Build } from '../infra/build.ts';
 import type { Queries, Transaction } from '../infra/postgres/database.ts';
 import { sql } from '../infra/postgres/sql.ts';
 
-/**
- * @param buildId SQL whose value is the build id, or null in a checkout @returns an SQL condition that is true if a different build is
- * current
- */
+/** @param buildId null in a checkout */
 export function anotherIsCurrent(buildId: string): string {
   return `EXISTS (SELECT FROM releases WHERE is_current AND build_id IS DISTINCT FROM ${buildId})`;
 }
 
-/**
- * Makes the build the current one.
- * @returns the previous current build. Undefined if no build was current, or if this build was already current
- */
+/** @returns the previous build; undefined if there was none, or if it was this build */
 export async function makeCurrent(tx: Transaction, build: Build): Promise<Build | undefined> {
-  // Lets only one promotion run at a time. Otherwise the second promotion would fail, because of the unique index on the current build.
+  // One promotion at a time. Otherwise the second would fail at the unique index on the current build.
   await tx.run(sql`LOCK TABLE releases IN SHARE ROW EXCLUSIVE MODE`);
   const before = await tx.one<Build>(
     sql`UPDATE releases SET is_current = false WHERE is_current AND build_id <> ${build.buildId}
@@ -35,17 +29,15 @@ export async function makeCurrent(tx: Transaction, build: Build): Promise<Build 
   return before;
 }
 
-/** Deletes builds that were current earlier and are not current now. */
 export async function forgetReleases(db: Queries, buildIds: readonly string[]): Promise<void> {
   await db.run(sql`DELETE FROM releases WHERE NOT is_current AND build_id = ANY (${[...buildIds]}::text[])`);
 }
 
 /**
- * @param buildId the id of the running build; undefined in a checkout
- * @param since the start of the process; the promotion of a build counts only if it happened later or if the build is current now
- * @returns whether the build is current now, or was current at some time after `since`. In both cases this build or a later build continues
- * the waiting work. A
- * checkout counts as promoted while no build is current.
+ * @param buildId undefined in a checkout
+ * @param since the start of the process; an earlier promotion counts only if the build is still current
+ * @returns whether the build is or was current. Then it, or a later build, continues the waiting work. A checkout counts while no build is
+ * current
  */
 export async function isPromoted(db: Queries, buildId: string | undefined, since: Date): Promise<boolean> {
   const row = await db.one<{ promoted: boolean }>(

@@ -9,30 +9,24 @@ import { isFailing } from './faults.ts';
 import { wakeRuns } from './wakes.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type WorkflowType } from './workflow-types.ts';
 
-/**
- * The time after which an overdue row without a lease is woken. After this time, either its workflow is lost or the workers are overloaded.
- */
+/** A row that is overdue for longer has lost its workflow, or the workers are overloaded. */
 export const overdueMs = 2 * 60_000;
-/** The row limit of each query in a round. If Temporal has lost all runs, each round restarts only a portion of them. */
+/** If Temporal has lost all runs, each round restarts only a part of them. */
 const rescuedARound = 500;
-/** The time limit of a query. It is so short that all queries of a round end within one minute, the time limit of the activity. */
+/** All queries of a round must end within a minute, the time limit of the activity. */
 const longestQueryMs = 5_000;
-/** The name under which a complete round is recorded. */
 const sweepRound = 'sweep';
-/** The maximum number of rows that a round removes from one table. */
+/** In each table. */
 const removedARound = 1_000;
-/** The time for which the network address of a sign-up is stored. The limit of sign-ups counts the sign-ups of this time (DEC-62). */
+/** The limit of sign-ups counts the sign-ups of this time (DEC-62). */
 const signUpNetworkMs = 3_600_000;
-/** The time for which the row of a mail is stored after the mail was sent. */
 const mailHistoryMs = 30 * 86_400_000;
 
-/** Some kinds of rows could not be read. Overdue rows of the other kinds were woken. */
+/** Some kinds of rows could not be read. The workflows of the other rows were woken. */
 export class IncompleteRound extends Error {
   override name = 'IncompleteRound';
-  /** The number of workflows that the sweeper has woken, although some kinds of rows failed. */
   readonly rescued: number;
 
-  /** @param cause the error of the first kind that failed */
   constructor(rescued: number, cause: unknown) {
     super('The sweeper could not read every kind of row.', { cause });
     this.rescued = rescued;
@@ -40,9 +34,9 @@ export class IncompleteRound extends Error {
 }
 
 /**
- * Wakes workflows whose rows are overdue, except during the pause after a fault. Each kind of row has its own transaction, so that a slow
- * kind, or a kind with errors, does not delay the other kinds.
- * @returns the number of woken workflows. It is 0 in normal operation, and an alert reports any other number
+ * Wakes the workflows of overdue rows, except during the pause after a fault. Each kind of row has its own transaction, so that a slow kind
+ * does not delay the others.
+ * @returns the number of woken workflows: 0 in normal operation; an alert reports other numbers
  * @throws IncompleteRound
  */
 export async function rescueOverdue(db: Database, now: Date): Promise<number> {
@@ -70,13 +64,12 @@ function rescue(db: Database, { statement }: OverdueQuery, now: Date): Promise<n
   });
 }
 
-/** @param now the time of the sweep, from its workflow */
 async function noteRound(db: Queries, now: Date): Promise<void> {
   await db.run(sql`INSERT INTO upkeep_rounds (name, completed_at) VALUES (${sweepRound}, ${now})
      ON CONFLICT (name) DO UPDATE SET completed_at = greatest(upkeep_rounds.completed_at, excluded.completed_at)`);
 }
 
-/** @returns the time of the last complete round; undefined before the first round */
+/** @returns undefined before the first round */
 export async function lastCompleteRound(db: Queries): Promise<Date | undefined> {
   const row = await db.one<{ at: Date | null }>(
     sql`SELECT completed_at AS at FROM upkeep_rounds WHERE name = ${sweepRound}`,
@@ -89,17 +82,13 @@ interface OverdueQuery {
   statement: Sql;
 }
 
-/**
- * @returns a query for each `due` entry of each workflow type. It finds the rows that were due before this time and have no wake, lease or
- * fault
- */
+/** @returns the rows that were due before this time and have no wake, lease or fault */
 export function overdueQueries(source: DataSource, before: Date): OverdueQuery[] {
   return workflowTypeNames.flatMap((workflowType) => {
     const { key, attributes, taskQueue, bulkTaskQueue } = workflowTypes[workflowType];
     const subject = columnOf(source, workflowType, key);
     const hasOwn = source.getMetadata(workflowTypes[workflowType].entity).findColumnWithPropertyName('priority');
-    // If many rows are overdue, new work has priority over them (ENG-15). But a row with its own priority, such as a mail, keeps its
-    // priority. So the row also stays in the queue for this priority.
+    // New work has priority over many overdue rows (ENG-15). A row with its own priority, such as a mail, keeps it.
     const rescuePriority =
       taskQueue === bulkTaskQueue && workflowTypes[workflowType].priority > 0
         ? bulk
@@ -124,9 +113,8 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
   });
 }
 
-/** Matches expired rows, which the program does not need any more. */
 const expiredBefore = (before: Date) => sql`expires_at < ${before}`;
-/** Matches the counters of days that are over, in UTC. */
+/** In UTC. */
 const ofADayBefore = (before: Date) => sql`day < (${before}::timestamptz AT TIME ZONE 'UTC')::date`;
 const createdBefore = (before: Date) => sql`created_at < ${before}`;
 const expiries = [
@@ -152,7 +140,7 @@ const expiries = [
   },
 ];
 
-/** Removes expired sessions, tokens, invitations and old mail rows, one batch of each. */
+/** Removes one batch of each kind. */
 export async function removeExpired(db: Queries, now: Date): Promise<void> {
   for (const { table, key, isOver, ageMs } of expiries) {
     const before = new Date(now.getTime() - ageMs);

@@ -1,7 +1,4 @@
-/**
- * Claims rows of facts and wakes for relays: in rotation over the clubs (ENG-9), the most urgent first (ENG-15), from the position where
- * the last claim ended. Also postpones failed rows.
- */
+/** Claims facts and wakes for relays: in rotation over the clubs (ENG-9), the most urgent first (ENG-15). Also postpones failed rows. */
 import type { DataSource } from 'typeorm';
 import { bulk, priorities, type Priority } from '../../entities/facts/values.ts';
 import type { Queries } from '../infra/postgres/database.ts';
@@ -10,44 +7,40 @@ import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { highestId, idAfter, idOfTime, noClub, type Id } from '../core/ids.ts';
 import { anotherIsCurrent } from './releases.ts';
 
-/** The time for which a relay may work on a claimed row. Afterwards another relay may claim the row. */
+/** After this time another relay may claim the row. */
 const leaseSeconds = 30;
-/** The pause of a row after its first failure. Each further failure doubles the pause, up to the longest pause. */
+/** Each further failure of a row doubles its pause. */
 const backoff = { seconds: 5, longestSeconds: 600 } as const;
 
-/** The free capacity of a relay. */
 export interface Room {
-  /** The maximum number of rows that the claim returns. */
   limit: number;
-  /** The maximum number of bulk rows that the claim returns. */
   bulk: number;
-  /** The maximum number of rows of one club. The rows that this relay is already handling count for this limit. */
+  /** Includes the rows that this relay is already handling. */
   perClub: number;
-  /** The limit of bulk rows of one club, including the bulk rows that this relay is handling. */
+  /** Includes the bulk rows that this relay is already handling. */
   bulkPerClub: number;
-  /** For each club, the rows that this relay is handling. */
+  /** The rows of each club that this relay is handling. */
   inHand: ReadonlyMap<Id, InHand>;
-  /** The position in the rotation; a claim advances it. */
+  /** The position in the rotation. */
   turn: Turn;
-  /** The position at which a claim begins to read. Each claim advances the position. If absent, claims begin with the first row. */
+  /** If absent, claims begin with the first row. */
   front?: Front;
-  /** The claiming build; absent in a checkout. While another build is current, this build gets no rows (ENG-19). */
+  /** Absent in a checkout. While another build is current, this build gets no rows (ENG-19). */
   buildId?: string | undefined;
 }
 
-/** For each priority, the club that was served last. */
+/** The club that was served last, for each priority. */
 export type Turn = Map<Priority, Id>;
 
 /**
- * The position at which the next claim of a relay begins to read. Deleted rows stay in the index while any transaction may still see them.
- * After a minute, a claim that read all deleted rows would take 50 ms. So a claim begins shortly before the oldest free row that the last
- * claim saw. But rows before that position can become free, for example the rows of a dead relay or of a slow transaction. A relay finds
- * such rows when it next reads all rows.
+ * The due time from which the next claim reads rows. Deleted rows stay in the index while any transaction may still see them, and reading
+ * all of them would take 50 ms after a minute. So a claim begins shortly before the oldest free row of the last claim. Earlier rows can
+ * become free again, for example rows of a dead relay. So a relay sometimes reads all rows.
  */
 export interface Front {
-  /** All rows that were due before this time are gone. Undefined if the relay does not know such a time. */
+  /** All rows before this time are gone; undefined if unknown. */
   since: Date | undefined;
-  /** The time when the relay last read all rows (`performance.now()`), and the duration of this reading in milliseconds. */
+  /** The last reading of all rows (`performance.now()`), and its duration in milliseconds. */
   lookedAt: number;
   tookMs: number;
 }
@@ -56,37 +49,26 @@ export function unknownFront(): Front {
   return { since: undefined, lookedAt: -Infinity, tookMs: 0 };
 }
 
-/** The interval at which a relay reads all rows, unless this reading is slow. */
+/** The usual interval between readings of all rows. */
 const looksEveryMs = 1_000;
-/**
- * The interval is at least the duration of one reading of all rows, multiplied by this number. So a relay spends at most a tenth of its
- * time on such readings.
- */
+/** The interval is at least this many times as long as a reading. So reading all rows uses at most a tenth of the time. */
 const restForEachMs = 10;
-/** The maximum interval. A slow reading may only have waited for a connection or a lock. */
+/** The interval is never longer: a slow reading may only have waited for a connection or a lock. */
 const longestRestMs = 5_000;
-/**
- * A row gets its due time when a transaction writes it, and becomes visible when the transaction commits. This constant is the assumed time
- * between these two moments.
- */
+/** A row gets its due time when a transaction writes it, and is visible only after the commit. This is the assumed time between both. */
 const slowTransactionMs = 250;
 
-/**
- * @returns the milliseconds until all rows are read again, if the last such reading took `tookMs`. Until then, claims do not see a row
- * before the position at which they begin
- */
 export const untilNextLook = (tookMs: number): number =>
   Math.min(longestRestMs, Math.max(looksEveryMs, restForEachMs * tookMs));
 
-/** @returns the time from which rows are read; undefined for all rows */
+/** @returns undefined for all rows */
 function beginOf({ since, lookedAt, tookMs }: Front): Date | undefined {
   return performance.now() - lookedAt < untilNextLook(tookMs) ? since : undefined;
 }
 
 /**
- * Records the position at which the next claim begins to read.
- * @param since the due time from which this claim read rows; undefined if the claim read all rows
- * @param oldest the due time of the oldest free row, if known
+ * @param since undefined if the claim read all rows
+ * @param oldest the due time of the oldest free row
  */
 function moveOn(front: Front, since: Date | undefined, oldest: Date | null, tookMs: number): void {
   if (since === undefined) Object.assign(front, { since, lookedAt: performance.now(), tookMs } satisfies Front);
@@ -97,20 +79,18 @@ function moveOn(front: Front, since: Date | undefined, oldest: Date | null, took
 /** A time before the first club was created. */
 const firstClubs = Date.UTC(2025, 0, 1);
 
-/** @returns a random position, so that relays that start together or restart often do not all begin with the oldest clubs */
+/** @returns a random position, so that relays that restart often do not all begin with the oldest clubs */
 export function turnFromAnywhere(): Turn {
   const somewhen = () => idOfTime(firstClubs + Math.floor(Math.random() * (Date.now() - firstClubs)));
   return new Map(priorities.map((priority) => [priority, somewhen()]));
 }
 
-/** The number of rows of a club that a relay is handling. */
 export interface InHand {
   all: number;
-  /** The number of the rows in `all` that are bulk rows. */
   bulk: number;
 }
 
-/** The maximum number of tries of one claim, if other relays or a long transaction have locked every candidate. */
+/** A claim is repeated if other transactions have locked every candidate. */
 const maxTries = 6;
 
 export async function claimInTurns<Row>(
@@ -133,7 +113,7 @@ export async function claimInTurns<Row>(
       bulkPerClub: ofBulk.bulkPerClub,
       firstClubs: last.map(idAfter),
       lastClubs: last,
-      // Other transactions may hold all candidates for long, so each further try reads more of them.
+      // Other transactions may hold all candidates for long, so each try reads more.
       candidates: limit * candidatesARow * 2 ** (tries - 1),
       buildId: buildId ?? null,
       since: since ?? '-infinity',
@@ -155,11 +135,9 @@ function isClaimed<Row>(row: Claimed<Row>): row is Claimed<Row> & ClaimedRow<Row
   return row.found === true;
 }
 
-/** The values of a claim. */
 export interface ClaimValues extends Pick<Room, 'limit' | 'bulk' | 'perClub' | 'bulkPerClub'> {
   leaseSeconds: number;
   clubsInHand: readonly Id[];
-  /** The number of rows of each of these clubs that the relay is handling. */
   countsInHand: readonly number[];
   bulkCountsInHand: readonly number[];
   /** The club at which the claim begins, for each priority. */
@@ -172,34 +150,27 @@ export interface ClaimValues extends Pick<Room, 'limit' | 'bulk' | 'perClub' | '
   since: Date | '-infinity';
 }
 
-/** One row of the result of a claim. It is a claimed row, or, if nothing was claimed, the only row of the result. */
+/** A claimed row, or the only row if nothing was claimed. */
 export type Claimed<Row> = (ClaimedRow<Row> | NoRow<Row>) & {
-  /** Whether the claim found any candidates. */
+  /** Whether the claim found candidates. */
   contended: boolean;
-  /**
-   * The earliest `due_at` of all free rows, including the rows that were not claimed. If no row is free, this is the time of the claim.
-   * Null if the claim did not read every stream.
-   */
+  /** The earliest `due_at` of all free rows; the time of the claim if no row is free. Null if the claim did not read every stream. */
   oldest: Date | null;
 };
 
 type ClaimedRow<Row> = Row & {
   clubId: Id;
   priority: Priority;
-  /** The position of the row in the rotation of this claim, among the rows of the same priority. */
+  /** The position among the rows of this priority. */
   step: number;
   found: true;
 };
 
 type NoRow<Row> = { [Name in keyof Row]: null } & { clubId: null; priority: null; step: null; found: null };
 
-/**
- * The reason of a failure. `its own` means that the row itself failed, so its pause becomes longer. `away` means that Temporal is
- * unavailable, so the row is not the cause.
- */
+/** `its own`: the row itself failed, so its pause grows. `away`: Temporal is unavailable. */
 export type Failure = 'its own' | 'away';
 
-/** @returns SQL that makes a failed row due again after a pause */
 export function deferring(table: Sql, row: Sql, failure: Failure): Sql {
   const { seconds, longestSeconds } = backoff;
   // The exponent is limited, because a number beyond the float range would be an error.
@@ -209,18 +180,12 @@ export function deferring(table: Sql, row: Sql, failure: Failure): Sql {
   return sql`UPDATE ${table} SET lease_until = NULL, ${failure === 'its own' ? counted : uncounted} WHERE ${row}`;
 }
 
-/**
- * The number of candidate rows for each requested row. Concurrent relays may lock some of the candidates first, so each relay needs
- * several. Each further try doubles this number.
- */
+/** Other relays may lock some candidates first. Each further try doubles this number. */
 const candidatesARow = 4;
-/**
- * The number of rows that the statement reads for each candidate. The streams of a priority share these rows with the streams of more
- * urgent priorities only. So many clubs with bulk work cannot hide an urgent row of another club.
- */
+/** The streams of a priority share these rows only with more urgent streams. So bulk work of many clubs cannot hide an urgent row. */
 const readACandidate = 2;
 
-/** The streams from the next position in the rotation to the end, and then the streams before it. The most urgent come first. */
+/** From the next position to the end, and then from the beginning. The most urgent come first. */
 const lapsOf = ({ firstClubs: first, lastClubs: last }: Placeholders<ClaimValues>) =>
   priorities.flatMap((priority) => {
     const from = `(${first}::uuid[])[${priority + 1}]`;
@@ -232,23 +197,19 @@ const lapsOf = ({ firstClubs: first, lastClubs: last }: Placeholders<ClaimValues
   });
 
 /**
- * Leases rows, the most urgent first (ENG-15), and in rotation over the clubs (ENG-9). A stream is the rows of one club with one priority.
- * A claim visits the streams in rotation, beginning after the stream that the last claim served. It takes the first row of each stream,
- * then the second row of each …
+ * Leases rows, the most urgent first (ENG-15), in rotation over the clubs (ENG-9). A stream is the rows of one club with one priority. A
+ * claim begins after the stream that was served last. It takes the first row of each stream, then the second row of each …
  *
- * If the handling of a row fails, the row gets a later due time. So the row comes after the other rows in the index, and the statement does
- * not read it before it is due.
+ * A failed row gets a later due time, so the statement does not read it before it is due.
  *
- * The statement skips through the index from stream to stream, and reads a few rows of each stream until it has enough. Therefore its cost
- * does not grow with the number of waiting clubs or with the length of a backlog. Rows that other relays or transactions have locked do not
- * count for the limit. The statement locks the candidates one by one, in order. It locks no more candidates than it may claim, unless other
- * transactions hold some of them. It does not read the rows of index entries before the position at which it begins.
+ * The statement goes through the index from stream to stream, and reads a few rows of each. So its cost does not grow with the number of
+ * waiting clubs or the length of a backlog. It skips rows that other transactions have locked, and locks only as many rows as it claims.
  *
- * A build claims rows while it is the current build, or while no build is current. The reason is the eager start: the process that starts a
- * workflow also runs its first task, even if another version is current in Temporal (ENG-19).
+ * A build claims only while it is current, or while no build is current. The reason: if a start is eager, the process that starts a
+ * workflow also runs
+ * its first task, even if another version is current in Temporal (ENG-19).
  *
- * The statement does not wait for the disk. If a crash of Postgres loses a lease, the row may be claimed again. Processing it twice is
- * safe.
+ * The statement does not wait for the disk. If a crash loses a lease, the row is claimed again, which is safe.
  */
 export function inTurns(
   table: 'facts' | 'wakes',

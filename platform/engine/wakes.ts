@@ -1,4 +1,4 @@
-/** Wakes: requests to start or signal the workflows of rows. Relays claim, send and delete them (ENG-3). */
+/** Wakes: requests to start or signal the workflow of a row. Relays claim, send and delete them (ENG-3). */
 import type { DataSource } from 'typeorm';
 import type { Priority } from '../../entities/facts/values.ts';
 import { noClub, type Id } from '../core/ids.ts';
@@ -9,10 +9,7 @@ import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { claimInTurns, deferring, inTurns, type Claimed, type ClaimValues, type Failure, type Room } from './turns.ts';
 import { priorityOf, runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
-/**
- * Writes wakes for the workflows of rows that this transaction made due. If a workflow has an unsent wake, this wake is updated, and no
- * second wake is written.
- */
+/** Writes wakes for rows that this transaction made due. An unsent wake of a workflow is updated. */
 export async function wake<T extends WorkflowType>(
   tx: Transaction,
   type: T,
@@ -26,25 +23,19 @@ export async function wake<T extends WorkflowType>(
   );
 }
 
-/** Wakes the workflows of rows, like `wake`, for runs of several types. */
+/** Wakes runs of several types. */
 export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date): Promise<void> {
   if (runs.length === 0) return;
   await tx.run(insertingWakes(sql`jsonb_array_elements(${wakesOfRuns(runs)}::jsonb) AS one`, sql`${now}`));
   tx.notifyRelay();
 }
 
-/**
- * A run to be woken. If a writer batches the runs of several callers, it must give the span of each run. The active span belongs only to
- * the first caller.
- */
+/** A writer may batch the runs of several callers. Each run then needs its own span, because the active span is the first caller's. */
 export interface RunToWake extends Run {
   traceparent?: string | undefined;
 }
 
-/**
- * @param runs the runs, each with its own span or the active span
- * @returns the wakes as JSON, sorted so that concurrent transactions lock the wakes of the same workflows in the same order
- */
+/** @returns the wakes as JSON, sorted so that concurrent transactions lock the wakes in the same order */
 export function wakesOfRuns(runs: readonly RunToWake[]): string {
   const sorted = runs
     .map((run) => ({ ...run, workflowId: workflowIdOf(run.workflowType, run.subjectId) }))
@@ -61,7 +52,7 @@ export function wakesOfRuns(runs: readonly RunToWake[]): string {
 }
 
 /**
- * The SQL of `wakeRuns`, as a part of a statement that makes the rows due. After the commit, the caller must notify the relay.
+ * `wakeRuns` as a part of a larger statement. After the commit, the caller must notify the relay.
  * @param rows yields each element of `wakesOfRuns` as `one`
  */
 export function insertingWakes(rows: Sql, now: Sql): Sql {
@@ -74,20 +65,18 @@ export function insertingWakes(rows: Sql, now: Sql): Sql {
 }
 
 export interface ClaimedWake extends Run {
-  /** The club of the row; `noClub` for a row that belongs to no club. */
+  /** `noClub` for a row that belongs to no club. */
   clubId: Id;
   workflowId: string;
   seq: string;
-  /** Whether the wake was raised again before it was claimed. */
   raised: boolean;
   priority: Priority;
-  /** The time when the wake was first written. Raising the wake does not change this time. */
+  /** Raising the wake does not change this time. */
   recordedAt: Date;
-  /** The span that caused the wake. */
   traceparent: string | null;
 }
 
-/** @returns the claimed wakes: the most urgent first, in rotation over the clubs (ENG-9, ENG-15) */
+/** @returns the most urgent first, in rotation over the clubs (ENG-9, ENG-15) */
 export async function claimWakes(db: DataSource | Queries, room: Room): Promise<ClaimedWake[]> {
   return claimInTurns(leaseWakes, db, room);
 }
@@ -104,7 +93,7 @@ const leaseWakes = prepared<Claimed<ClaimedWake>, ClaimValues>(
   ),
 );
 
-/** Deletes a wake after it was sent. A wake that was raised again since its claim stays, and can be claimed immediately. */
+/** Deletes a sent wake, unless it was raised again since its claim. */
 export async function removeWake(source: DataSource, { clubId, workflowId, seq }: ClaimedWake): Promise<void> {
   const removed = await deleteWake(source, { clubId, workflowId, seq });
   if (removed.length === 0) await freeWake(source, { clubId, workflowId });
@@ -117,12 +106,12 @@ const deleteWake = prepared<object, Pick<ClaimedWake, 'clubId' | 'workflowId' | 
 );
 const freeWake = prepared<never, Pick<ClaimedWake, 'clubId' | 'workflowId'>>(
   'free_wake',
-  // The row is free now. Claims may already begin after the old due time of the row, so the row gets a new due time.
+  // Claims may already begin after the old due time, so the row gets a new one.
   (value) => `UPDATE wakes SET lease_until = NULL, attempt_count = 0, due_at = clock_timestamp()
     WHERE club_id = ${value.clubId} AND workflow_id = ${value.workflowId}`,
 );
 
-/** Postpones a wake that could not be sent, like `deferFact`. A wake that was raised again since its claim is due immediately. */
+/** Postpones a wake, like `deferFact`. If it was raised again since its claim, it is due immediately. */
 export async function deferWake(source: DataSource, claimed: ClaimedWake, failure: Failure): Promise<void> {
   const { clubId, workflowId } = claimed;
   const row = sql`club_id = ${clubId} AND workflow_id = ${workflowId}`;

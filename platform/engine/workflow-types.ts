@@ -1,6 +1,6 @@
 /**
- * The table of durable workflow types, one row for each type. The workflow client, workers, sweeper, metrics, development server and
- * docs/reference/workflows.md are derived from it (docs/how-to/add-a-workflow.md).
+ * The table of durable workflow types. The workflow client, workers, sweeper, metrics and docs/reference/workflows.md use it
+ * (docs/how-to/add-a-workflow.md).
  */
 import { bulk, type Priority } from '../../entities/facts/values.ts';
 import { BulkJob } from '../../entities/bulk/bulk-job.ts';
@@ -45,7 +45,7 @@ export const taskQueues = [
 ] as const;
 export type TaskQueue = (typeof taskQueues)[number];
 
-/** Search attributes of runs. Every user of the Temporal UI sees them, so they contain only opaque ids and event types (ENG-12). */
+/** Every user of the Temporal UI sees them, so they contain only ids and event types (ENG-12). */
 export const searchAttributes = [
   'ClubId',
   'EndpointId',
@@ -63,42 +63,38 @@ type PropertyOf<E, Value> = { [K in keyof E]: E[K] extends Value ? K : never }[k
 type TimeColumn<E> = PropertyOf<E, Date | null>;
 type TextColumn<E> = PropertyOf<E, string | null>;
 
-/**
- * The rows that need a running workflow, and the time from which they need this workflow. Each kind of row needs a partial index on `at`.
- */
+/** The rows that need a running workflow from a time on. Each kind of row needs a partial index on `at`. */
 interface Due<E> {
   at: TimeColumn<E>;
   /** SQL over `row` and the joined tables; null if `at` is the only condition. */
   where: string | null;
-  /** SQL between `FROM … row` and `WHERE`. It joins the tables that `where` needs. */
   join?: string;
-  /** Whether rows have a `lease_until`, which shows that a worker is processing the row. */
+  /** Whether the rows have a `lease_until`. */
   leased: E extends { leaseUntil: Date | null } ? boolean : false;
 }
 
 interface Definition<E, K, A> {
-  /** The beginning of the workflow ids. An operator who knows the row's id can find its run. */
+  /** The beginning of the workflow ids; the row's id follows. */
   id: string;
-  /** The task queue of runs and their activities. */
   taskQueue: TaskQueue;
-  /** The task queue of bulk runs; `taskQueue` if absent. */
+  /** `taskQueue` if absent. */
   bulkTaskQueue?: TaskQueue;
-  /** The priority of the runs; normal if absent. An entity with a property `priority` sets it for each row. */
+  /** Normal if absent. The column `priority` of a row has precedence. */
   priority?: Priority;
   /** The column that identifies the run and is its argument; `id` if absent. */
   key?: K;
-  /** The number of starts that one bulk wake of this type counts as, because the relay limits the rate of bulk starts; 1 if absent. */
+  /** The number of bulk starts that one wake counts as; 1 if absent. */
   bulkStarts?: number;
-  /** Whether a person waits for the run. If so, the worker that sends the first wake of a row also starts the run, if it has capacity. */
+  /** A person waits for the run. So the worker that sends the first wake also starts the run, if it has capacity. */
   startsEagerly?: true;
-  /** For each search attribute, the column of its value. An unknown name is a type error. */
+  /** The column of each search attribute. */
   attributes: A & Record<Exclude<keyof A, SearchAttribute>, never>;
-  /** The subject of a run, for the Temporal UI. Names in braces are search attributes. */
+  /** For the Temporal UI. Names in braces are search attributes. */
   summary: string;
   due: readonly [Due<E>, ...Due<E>[]];
 }
 
-/** A row of the table, type-checked against its entity. The fairness key of every run is the entity's `clubId` (ENG-9). */
+/** Type-checks a row of the table against its entity. The fairness key of every run is `clubId` (ENG-9). */
 export const row = <
   E extends { clubId: string | null },
   const A extends Partial<Record<SearchAttribute, TextColumn<E>>>,
@@ -209,7 +205,7 @@ export const workflowTypes = {
     summary: 'an answer of agent {AgentId}',
     due: [
       { at: 'looksAt', where: `row.status = 'generating'`, leased: true },
-      // When a conversation is erased, its answers end, but the runs of these answers must still record the final cost.
+      // The answers of an erased conversation end, but their runs must still record the final cost.
       {
         at: 'completedAt',
         join: 'JOIN agent_charges charge ON charge.answer_id = row.id',
@@ -324,22 +320,19 @@ type SubjectColumn<T extends WorkflowType> =
   | (typeof workflowTypes)[T]['key']
   | AttributesOf<T>[keyof AttributesOf<T>];
 
-/** The columns of a row that its run needs: for its id, its fairness key and its search attributes. */
 export type Subject<T extends WorkflowType> = Pick<EntityOf<T>, Extract<SubjectColumn<T>, keyof EntityOf<T>>>;
 
-/** A run to start or to signal. */
 export interface Run {
   workflowType: WorkflowType;
-  /** The row of the run, by its key column. It is the only argument of the run. */
+  /** The key column of the row. It is the only argument of the run. */
   subjectId: string;
-  /** The fairness key of the run (ENG-9); null if the row belongs to no club. */
+  /** The fairness key (ENG-9); null if the row belongs to no club. */
   clubId: string | null;
   attributes: WorkflowAttributes;
-  /** The priority of the run; the priority of its type if absent. */
+  /** The priority of its type if absent. */
   priority?: Priority;
 }
 
-/** @returns the run of a row */
 export function runOf<T extends WorkflowType>(workflowType: T, subject: Subject<T>): Run {
   const { key, attributes } = workflowTypes[workflowType];
   const { priority } = subject as { priority?: Priority };
@@ -354,23 +347,20 @@ export function runOf<T extends WorkflowType>(workflowType: T, subject: Subject<
   };
 }
 
-/** @returns the priority of a run */
 export function priorityOf({ workflowType, priority }: Pick<Run, 'workflowType' | 'priority'>): Priority {
   return priority ?? workflowTypes[workflowType].priority;
 }
 
-/** @returns the task queue of a run that starts now */
 export function taskQueueOf(run: Pick<Run, 'workflowType' | 'priority'>): TaskQueue {
   const { taskQueue, bulkTaskQueue } = workflowTypes[run.workflowType];
   return priorityOf(run) === bulk ? bulkTaskQueue : taskQueue;
 }
 
-/** @returns `webhook-delivery/<id of the delivery>`, `space-digest/<id of the club>/<date>`, and similar for each type */
+/** Such as `webhook-delivery/<id of the delivery>` or `space-digest/<id of the club>/<date>`. */
 export function workflowIdOf(type: WorkflowType, subjectId: string): string {
   return `${workflowTypes[type].id}/${subjectId}`;
 }
 
-/** @returns the summary of a run in the Temporal UI */
 export function summaryOf({ workflowType, attributes }: Pick<Run, 'workflowType' | 'attributes'>): string {
   return workflowTypes[workflowType].summary.replace(/\{(\w+)\}/g, (_, name: SearchAttribute) =>
     String(attributes[name]),

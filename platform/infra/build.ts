@@ -3,13 +3,12 @@ import { readFileSync } from 'node:fs';
 import { isBuilt } from '../core/modules.ts';
 
 export interface Build {
-  /** The version in package.json. */
   readonly version: string;
-  /** Two builds of one commit have the same id. The id differs if any file or dependency differs. */
+  /** Two builds of one commit have the same id. */
   readonly buildId: string;
 }
 
-/** The description of the running build; undefined in a checkout. */
+/** A checkout has no build: undefined. */
 export const build: Build | undefined = isBuilt
   ? (JSON.parse(readFileSync(new URL('../../build.json', import.meta.url), 'utf8')) as Build)
   : undefined;

@@ -1,18 +1,17 @@
 /**
- * Describes an error by the parts that may be logged: its kind, its code and the stack location. The error's message is never logged,
- * because it can quote a row or a request.
+ * Describes an error for the log: its kind, its code and the stack location. The message is never logged, because it can quote a row or a
+ * request.
  */
 import { QueryFailedError } from 'typeorm';
 
 export interface DescribedError {
   name: string;
   /**
-   * An SQLSTATE, the code of a system call, the status of a protocol, or an error code of this program. If the error has no code, the code
-   * of its cause is used.
+   * An SQLSTATE, the code of a system call, the status of a protocol, or an error code of this program; otherwise the code of the cause.
    */
   code?: string;
   constraint?: string;
-  /** The locations of the stack, the innermost call first. */
+  /** The innermost call first. */
   frames: string[];
 }
 
@@ -35,10 +34,7 @@ export function describeError(error: unknown): DescribedError {
   };
 }
 
-/**
- * Follows the chain of causes to the first error with a code. An SMTP error has two codes: the code of the SMTP client, and the number in
- * the server's reply. The result contains both.
- */
+/** The first code in the chain of causes. An SMTP error has two codes: the client's code, and the number in the server's reply. */
 function codeOf(error: unknown, depth = 0): string | undefined {
   if (typeof error !== 'object' || error === null || depth > 5) return undefined;
   const { code, responseCode, cause } = error as { code?: unknown; responseCode?: unknown; cause?: unknown };
@@ -46,13 +42,10 @@ function codeOf(error: unknown, depth = 0): string | undefined {
   return codes.length > 0 ? codes.join(' ') : codeOf(cause, depth + 1);
 }
 
-/** The last folders of a path identify the file; the folders before them show where the project is installed. */
+/** The folders before them would show where the project is installed. */
 const foldersNamed = 3;
 
-/**
- * @param word a word of a line of a stack @returns the word with only the end of its path, if it is a file location such as
- * `(file:///a/b/c.ts:1:2)`
- */
+/** @returns a file location such as `(file:///a/b/c.ts:1:2)` without the beginning of its path */
 function shortPlace(word: string): string {
   const [, path, place] = /^([^:]*(?::\/\/[^:]*)?)(:\d+:\d+)\)?$/.exec(word) ?? [];
   if (path === undefined || place === undefined || !path.includes('/')) return word;

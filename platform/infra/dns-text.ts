@@ -2,21 +2,21 @@
 import { promises as dns } from 'node:dns';
 
 /**
- * Asks for the TXT records of a name. The pieces of each record are joined into one text.
- * @returns the texts; an empty list if the name has no TXT record
+ * Finds the TXT records of a name. The pieces of each record are joined.
+ * @returns an empty list if the name has no TXT record
  * @throws Error if no name server answers, because then the records are unknown
  */
 export type ResolveText = (name: string) => Promise<readonly string[]>;
 
-/** The time limit of a query. Working name servers answer sooner. */
+/** Working name servers answer sooner. */
 const limitMs = 5_000;
-/** The error codes that mean that the record or the name does not exist. */
+/** The record or the name does not exist. */
 const saysNone: ReadonlySet<unknown> = new Set(['ENODATA', 'ENOTFOUND']);
 
-/** @param servers name servers as `address:port`, instead of the name servers of the machine */
+/** @param servers `address:port`; by default the name servers of the machine */
 export function textResolver(servers: readonly string[] = []): ResolveText {
   return async (name) => {
-    // Creates a resolver for each query, so that a cancelled query does not end other queries.
+    // One resolver for each query, so that a cancelled query does not end other queries.
     const resolver = new dns.Resolver({ timeout: 1_500, tries: 2 });
     if (servers.length > 0) resolver.setServers(servers);
     const limit = setTimeout(() => resolver.cancel(), limitMs);

@@ -1,32 +1,28 @@
-/**
- * The client of the payment processor, for add-ons. It reads a club's payment method, makes one charge for each add-on, and reads the
- * outcome of the charge.
- */
+/** The client of the payment processor, for add-ons: one charge for each add-on. */
 import Stripe from 'stripe';
 import type { Secret } from '../core/secret.ts';
 import type { Id } from '../core/ids.ts';
 
-/** The outcome of a charge. `unknown` means that the charge may exist, or may still be made. */
+/** `unknown`: the charge may exist, or may still be made. */
 export type ChargeOutcome =
   | { result: 'paid'; paymentId: string }
   | { result: 'declined' }
   | { result: 'unknown'; code: string };
 
-/** The purchase behind a charge. The processor stores it with the payment, so that a lost purchase can be restored. */
+/** Stored with the payment, so that a lost purchase can be restored. */
 export interface Bought {
   kind: string;
   quantity: number;
 }
 
-/** A payment for an add-on that the processor knows. */
 export interface MadeCharge extends Bought {
   addOnId: Id;
   clubId: Id;
   customerId: string;
-  /** The amount in the smallest unit of the currency. */
+  /** In the smallest unit of the currency. */
   amount: number;
   currency: string;
-  /** The time of the payment, by the clock of the payment processor. */
+  /** The time is from the clock of the payment processor. */
   madeAt: Date;
 }
 
@@ -35,7 +31,7 @@ export interface Charge extends Bought {
   clubId: Id;
   customerId: string;
   paymentMethodId: string;
-  /** The amount in the smallest unit of the currency. */
+  /** In the smallest unit of the currency. */
   amount: number;
   currency: string;
 }
@@ -46,31 +42,31 @@ export interface PaymentProcessor {
    * @throws Stripe.errors.StripeError
    */
   paymentMethodOf: (customerId: string, subscriptionId: string | null) => Promise<string | undefined>;
-  /** Charges the payment method. An add-on is charged only once: a second call for the same add-on returns the first answer. */
+  /** An add-on is charged only once: a second call returns the first answer. */
   charge: (charge: Charge) => Promise<ChargeOutcome>;
   /**
-   * Reads all payments of the customer, a few hundred at most. It does not filter them by time, because clocks may differ.
-   * @returns the outcome of the charge for an add-on; undefined if there is no charge
+   * Reads all payments of the customer, a few hundred at most. It does not filter by time, because clocks may differ.
+   * @returns undefined if there is no charge
    * @throws Stripe.errors.StripeError
    */
   findCharge: (customerId: string, addOnId: Id) => Promise<ChargeOutcome | undefined>;
   /**
-   * Yields all paid payments for add-ons since this time, newest first.
+   * Returns paid payments for add-ons, newest first.
    * @throws Stripe.errors.StripeError
    */
   paidSince: (since: Date) => AsyncIterable<MadeCharge>;
 }
 
-/** The time limit of one call. A charge takes a few seconds, and an API caller waits for it. */
+/** A charge takes a few seconds, and an API caller waits for it. */
 const timeoutMs = 10_000;
 
 export interface PaymentSettings {
-  /** The secret key of the processor. Absent if the operator has not configured a processor. */
+  /** Absent if no processor is configured. */
   secretKey: Secret | undefined;
   apiUrl: string;
 }
 
-/** @returns the payment processor; undefined without a key */
+/** @returns undefined without a key */
 export function createPaymentProcessor({ secretKey, apiUrl }: PaymentSettings): PaymentProcessor | undefined {
   return secretKey && processorAt(secretKey, new URL(apiUrl));
 }
@@ -141,7 +137,7 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
   };
 }
 
-/** The final states of a payment. In any other state, the payment is in progress. */
+/** In any other state, the payment is in progress. */
 const ended: Readonly<Record<string, 'paid' | 'declined'>> = {
   succeeded: 'paid',
   requires_payment_method: 'declined',
@@ -155,7 +151,7 @@ function outcomeOf({ id, status }: Stripe.PaymentIntent): ChargeOutcome {
   return result === undefined ? { result: 'unknown', code: 'processing' } : { result };
 }
 
-/** After a declined card or an invalid request, no charge exists. After any other error, the charge may exist. */
+/** After a declined card or an invalid request, no charge exists. After any other error, it may exist. */
 function outcomeOfError(error: unknown): ChargeOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) throw error;
   if (error.type === 'StripeCardError' || error.type === 'StripeInvalidRequestError') return { result: 'declined' };

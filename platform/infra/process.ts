@@ -1,4 +1,4 @@
-/** Code that every process shares: JSON log lines, a graceful stop, and a clear message if the process cannot start. */
+/** Code of every process: JSON log lines, a graceful stop, and a clear message if the process cannot start. */
 import { constants } from 'node:os';
 import { pino, type Logger } from 'pino';
 import type { DataSource } from 'typeorm';
@@ -11,7 +11,7 @@ import { SharedPool } from './postgres/shared-pool.ts';
 import { schemaBehind, unusable } from './postgres/checks/start-checks.ts';
 import { reportLostSpans, stopTracing } from './tracing.ts';
 
-/** @param name the name of the process. Every line of the log contains the name, including the lines about lost spans */
+/** @param name in every line of the log */
 export function createProcessLogger(name: string, level: string): Logger {
   const log = createLogger(name, level);
   reportLostSpans((losses) => log.warn(losses, 'spans are lost: their receiver does not take them'));
@@ -26,17 +26,16 @@ export function createLogger(name: string, level: string): Logger {
       level,
       redact: ['authorization', 'password', 'token', 'email', '*.authorization', '*.password', '*.token', '*.email'],
     },
-    // Lines are written in blocks, because a write for each line costs the API 6 % of its time. A SIGKILL can lose the lines of the last
-    // second. After any other end of the process, all lines are written.
+    // A write for each line would cost the API 6 % of its time. Only a SIGKILL loses lines, of the last second.
     pino.destination({ sync: false, minLength: 4_096, periodicFlush: 1_000 }),
   );
 }
 
 /**
  * Connects to Postgres.
- * @param name the name of the process in Postgres's list of connections
- * @param options.reserved the number of connections that only records may use (ENG-18)
- * @throws StartProblem if Postgres is unreachable, or if its schema is older than the code or lacks something that the code reads
+ * @param name in Postgres's list of connections
+ * @param options.reserved only for records (ENG-18)
+ * @throws StartProblem if Postgres is unreachable, or its schema lacks something that the code reads
  */
 export async function openDatabase(
   database: DatabaseSettings,
@@ -63,9 +62,8 @@ export async function openDatabase(
 }
 
 /**
- * Waits for all checks, so that all mistakes are reported together.
- * @throws StartProblems if there are mistakes. An error of a check is thrown only if there are no mistakes, because the mistakes may be its
- * cause.
+ * Reports all mistakes together.
+ * @throws StartProblems; the error of a check only if there are no mistakes, because they may be its cause
  */
 export async function throwMistakes(checks: readonly Promise<readonly string[]>[]): Promise<void> {
   const settled = await Promise.allSettled(checks);
@@ -74,10 +72,7 @@ export async function throwMistakes(checks: readonly Promise<readonly string[]>[
   for (const check of settled) if (check.status === 'rejected') throw check.reason;
 }
 
-/**
- * Starts the process. At SIGTERM or SIGINT, the process stops with exit code 0. A signal during the start, or a second signal, ends the
- * process immediately.
- */
+/** SIGTERM or SIGINT stops the process with exit code 0. A signal during the start, or a second signal, ends it immediately. */
 export async function runProcess(start: () => Promise<{ stop: () => Promise<void> }>): Promise<void> {
   let running: { stop: () => Promise<void> } | undefined;
   let stopping = false;
@@ -97,7 +92,7 @@ export async function runProcess(start: () => Promise<{ stop: () => Promise<void
   }
 }
 
-/** Before the process exits, it also sends the last spans. */
+/** Also sends the last spans. */
 async function stopTraced(running: { stop: () => Promise<void> }): Promise<void> {
   try {
     await running.stop();
@@ -107,9 +102,8 @@ async function stopTraced(running: { stop: () => Promise<void> }): Promise<void>
 }
 
 /**
- * Runs a command that ends by itself. SIGTERM and SIGINT end it immediately; uncommitted work is undone.
- * @param failed the beginning of the message that is printed if the command throws. The exit code is then 1
- * @param command returns the exit code
+ * SIGTERM and SIGINT end the command immediately; uncommitted work is undone.
+ * @param failed the beginning of the message if the command throws; the exit code is then 1
  */
 export async function runOnce(failed: string, command: () => Promise<number>): Promise<void> {
   onEndSignals(endBy);
@@ -121,13 +115,13 @@ export async function runOnce(failed: string, command: () => Promise<number>): P
   }
 }
 
-/** Adds a listener for the signals that end a process. Without a listener, the first process of a container ignores these signals. */
+/** Without a listener, the first process of a container ignores these signals. */
 function onEndSignals(listener: (signal: NodeJS.Signals) => void): void {
   process.on('SIGTERM', listener);
   process.on('SIGINT', listener);
 }
 
-/** Exits with the code that shells report when this signal has ended a process. */
+/** The exit code that shells report for this signal. */
 function endBy(signal: NodeJS.Signals): never {
   process.exit(128 + constants.signals[signal]);
 }

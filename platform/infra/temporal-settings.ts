@@ -1,4 +1,4 @@
-/** The settings with which the service reaches Temporal: TLS and credentials. Also finds settings that contradict each other. */
+/** The settings for Temporal: TLS and credentials. Also finds settings that contradict each other. */
 import type { Secret } from '../core/secret.ts';
 
 export interface TemporalSettings {
@@ -6,12 +6,12 @@ export interface TemporalSettings {
   readonly address: string;
   readonly namespace: string;
   readonly apiKey: Secret | undefined;
-  /** The file from which the key is read repeatedly. */
+  /** The key is read from this file repeatedly. */
   readonly apiKeyFile?: string | undefined;
   readonly tls: TemporalTls;
 }
 
-/** The TLS settings for Temporal. The certificate, the key and the authority may each be a PEM text or a PEM file, or may be absent. */
+/** Certificate, key and authority: a PEM text, a PEM file, or absent. */
 export interface TemporalTls {
   readonly isOn: string | undefined;
   readonly clientCertFile: string | undefined;
@@ -20,15 +20,14 @@ export interface TemporalTls {
   readonly clientKey: Secret | undefined;
   readonly authorityFile: string | undefined;
   readonly authority: string | undefined;
-  /** The host name in the server's certificate. */
   readonly serverName: string | undefined;
   readonly isUnverified: string | undefined;
 }
 
 /**
- * Finds mistakes that `@temporalio/envconfig` accepts: an incomplete client certificate, a host that is not verified, and an API key that
- * is sent without TLS.
- * @returns a sentence for each mistake, by the names of the variables
+ * Finds mistakes that `@temporalio/envconfig` accepts: an incomplete client certificate, a host that is not verified, an API key without
+ * TLS.
+ * @returns sentences that name the variables
  */
 export function temporalMistakes({ apiKey, tls }: Pick<TemporalSettings, 'apiKey' | 'tls'>): string[] {
   const cert = tls.clientCertFile ?? tls.clientCert;

@@ -1,7 +1,6 @@
 /**
- * Declares environment variables. Each variable is declared once, by one of the functions in this file, with its meaning, its bounds and
- * its default. The
- * configuration and its documentation use the same declaration.
+ * Declares environment variables, each once, with its meaning, bounds and default. The configuration and its documentation use this
+ * declaration.
  */
 import { readFileSync } from 'node:fs';
 import { Secret } from '../core/secret.ts';
@@ -10,44 +9,40 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Variable<T> {
   readonly name: string;
-  /** The purpose of the variable, in Markdown. */
+  /** In Markdown. */
   readonly meaning: string;
-  /** The allowed values, in Markdown. */
+  /** In Markdown. */
   readonly kind: string;
-  /** The default; undefined if there is none. */
   readonly fallback: string | undefined;
   readonly isRequired: boolean;
-  /** Whether the variable is a secret. A secret is never printed, and may be in a file: see {@link fileOf}. */
+  /** A secret is never printed, and may be in a file: see {@link fileOf}. */
   readonly isSecret: boolean;
   /**
-   * @param given the text of the variable; undefined if the variable is not set and has no default
+   * @param given undefined if the variable is not set and has no default
    * @returns the value, or the mistake without the value: "must be …"
    */
   readonly parse: (input: string | undefined) => Parsed<T>;
 }
 
-/** The result of reading a variable. If there is a mistake, `value` is a substitute, so that reading continues with the next variable. */
+/** If there is a mistake, `value` is a substitute, so that reading continues. */
 interface Parsed<T> {
   value: T;
   mistake?: string;
 }
 
-/** A tree of declarations. The configuration, a tree of the parsed values, has the same shape. */
+/** The configuration, a tree of the parsed values, has this shape, too. */
 export type Declarations = { readonly [name: string]: Variable<unknown> | Declarations };
 export type Read<D> = D extends Variable<infer T> ? T : { -readonly [K in keyof D]: Read<D[K]> };
 
-/** @returns the variable that names a file with this secret */
 export const fileOf = (name: string): string => `${name}_FILE`;
 
-/** @returns all variables of the tree, in their order */
 export function variablesIn(declarations: Declarations): Variable<unknown>[] {
   return Object.values(declarations).flatMap((one) => (isVariable(one) ? [one] : variablesIn(one)));
 }
 
 /**
- * Reads the whole tree.
  * @param env an empty string counts as absent
- * @param problems receives a sentence for each mistake. It contains names only, because a value may be a secret.
+ * @param problems gets a sentence for each mistake, with names only, because a value may be a secret
  */
 export function readVariables<const D extends Declarations>(
   declarations: D,
@@ -77,7 +72,7 @@ function readVariable(one: Variable<unknown>, env: Environment, problems: string
   return parse(undefined).value;
 }
 
-/** A secret, from its variable or from its file, and the name of the variable that was used. */
+/** The name of the variable that was used: the secret's, or its file's. */
 function secretIn(name: string, env: Environment): { input: string | undefined; name: string } | { mistake: string } {
   const file = env[fileOf(name)] || undefined;
   if (file === undefined) return { input: env[name] || undefined, name };
@@ -93,10 +88,9 @@ function secretIn(name: string, env: Environment): { input: string | undefined; 
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'no code';
 
-/** The parts that the functions below have in common. */
 interface Rule<T> {
   kind: string;
-  /** The value that is used in place of a missing or invalid text, so that reading can continue. */
+  /** This value replaces a missing or invalid text, so that reading can continue. */
   standIn: T;
   /** @param given not empty */
   parse: (input: string) => Parsed<T>;
@@ -115,12 +109,12 @@ function declared<T>(name: string, meaning: string, { kind, standIn, parse, fall
   };
 }
 
-/** @returns the variable as an optional variable, which is undefined if it is not set */
+/** @returns undefined if it is not set */
 export function optional<T>(of: Variable<T>): Variable<T | undefined> {
   return { ...of, isRequired: false, parse: (input) => (input === undefined ? { value: undefined } : of.parse(input)) };
 }
 
-/** @returns the variable as a secret variable, whose value is never printed, and may be in a file */
+/** @returns a variable whose value is never printed, and may be in a file */
 export function secret<T>(of: Variable<T>): Variable<Secret<T>> {
   const parse = (input: string | undefined): Parsed<Secret<T>> => {
     const { value, ...mistake } = of.parse(input);
@@ -131,11 +125,11 @@ export function secret<T>(of: Variable<T>): Variable<Secret<T>> {
 
 interface TextOptions {
   readonly default?: string;
-  /** The pattern that the whole text must match. */
+  /** The whole text must match. */
   readonly pattern?: RegExp;
 }
 
-/** A text. Without a default it must be set. */
+/** Without a default it must be set. */
 export function text(name: string, meaning: string, options: TextOptions = {}): Variable<string> {
   const { pattern, default: fallback } = options;
   return declared(name, meaning, {
@@ -147,12 +141,10 @@ export function text(name: string, meaning: string, options: TextOptions = {}): 
   });
 }
 
-/**
- * Matches an address, or a name and then an address in `<` and `>`. Nothing may follow, for example a quote that was intended for a shell.
- */
+/** An address, or a name and an address in `<` and `>`. Nothing may follow, for example a quote for a shell. */
 const senders = /^[^<>]*<[^\s<>@"]+@[^\s<>@"]+>$|^[^\s<>@"]+@[^\s<>@"]+$/;
 
-/** The sender of mails. Without a default it must be set. */
+/** Without a default it must be set. */
 export function sender(name: string, meaning: string, options: Pick<TextOptions, 'default'> = {}): Variable<string> {
   return declared(name, meaning, {
     kind: 'an address, or `Name <address>`',
@@ -171,12 +163,12 @@ export function filePath(name: string, meaning: string): Variable<string> {
 }
 
 interface CommandOptions {
-  /** `needs` lists the placeholders that the command must have. `knows` lists all placeholders that the command may have. */
+  /** `needs`: placeholders that the command must have; `knows`: all that it may have. */
   readonly needs: readonly string[];
   readonly knows: readonly string[];
 }
 
-/** A program and its arguments, separated by blanks. No shell reads them, so quotes are refused. A placeholder is a name in braces. */
+/** The words are separated by blanks. No shell reads them, so quotes are refused. A placeholder is a name in braces. */
 export function command(name: string, meaning: string, { needs, knows }: CommandOptions): Variable<readonly string[]> {
   return declared<readonly string[]>(name, meaning, {
     kind: `command with ${codes(needs.map((one) => `{${one}}`))}`,
@@ -203,7 +195,7 @@ interface UrlOptions {
   readonly protocols: readonly string[];
 }
 
-/** A URL. A slash at its end is removed. Without a default, the variable must be set. */
+/** A slash at the end is removed. Without a default, the variable must be set. */
 export function url(name: string, meaning: string, { protocols, default: fallback }: UrlOptions): Variable<string> {
   const begins = protocols.map((protocol) => `${protocol}//`).join(' or ');
   return declared(name, meaning, {
@@ -225,7 +217,7 @@ interface IntegerOptions {
   readonly to: number;
 }
 
-/** A whole number from the lowest to the highest value, both inclusive. */
+/** Both bounds are inclusive. */
 export function integer(name: string, meaning: string, options: IntegerOptions): Variable<number> {
   const { default: fallback, from, to } = options;
   return declared(name, meaning, {
@@ -241,7 +233,6 @@ export function integer(name: string, meaning: string, options: IntegerOptions):
   });
 }
 
-/** One of these words. */
 export function oneOf<T extends string>(
   name: string,
   meaning: string,
@@ -258,7 +249,7 @@ export function oneOf<T extends string>(
   });
 }
 
-/** A list of words from a fixed set, separated by commas; empty if the variable is not set. */
+/** Separated by commas; empty if the variable is not set. */
 export function anyOf<T extends string>(name: string, meaning: string, of: readonly T[]): Variable<readonly T[]> {
   const each = `one of ${of.join(', ')}`;
   return {
@@ -269,11 +260,11 @@ export function anyOf<T extends string>(name: string, meaning: string, of: reado
 
 interface ListOptions<T extends string> {
   readonly accepts: ((item: string) => item is T) | ((item: string) => boolean);
-  /** The description of an item, such as "a network such as 10.0.0.0/8". */
+  /** Names one value, such as "a network such as 10.0.0.0/8". */
   readonly each: string;
 }
 
-/** A list, separated by commas; empty if the variable is not set. */
+/** Separated by commas; empty if the variable is not set. */
 export function list<T extends string = string>(
   name: string,
   meaning: string,
@@ -328,7 +319,7 @@ export function key(name: string, meaning: string, { bytes }: { readonly bytes: 
   });
 }
 
-/** Several different keys in base64, separated by commas; empty if the variable is not set. */
+/** The value is several keys in base64, all different, with commas between them; empty if the variable is not set. */
 export function keys(
   name: string,
   meaning: string,
@@ -348,7 +339,7 @@ export function keys(
   };
 }
 
-/** Decoding ignores characters that are not base64. A key that was cut or mistyped must not become another key. */
+/** Decoding ignores characters that are not base64. This check prevents that a mistyped key becomes another key. */
 function isKey(input: string, bytes: number): boolean {
   const value = Buffer.from(input, 'base64');
   return value.length === bytes && value.toString('base64') === input;

@@ -1,4 +1,4 @@
-/** Asks an agent, and continues the stream of the answer after a cut connection (SDK-6). */
+/** Asks an agent, and continues the answer after a broken connection (SDK-6). */
 import type { AgentMessageCreation, AgentStreamEvent } from './generated/client.schemas.ts';
 import type { AskAgentPath } from './generated/client.ts';
 import { sleep } from './generated/runtime/retry.ts';
@@ -9,20 +9,19 @@ import { retryAfterOf } from './retries.ts';
 
 export interface Question {
   readonly path: AskAgentPath;
-  /** Without `id`, the question gets a new one. */
+  /** Without `id`, the question gets a new id. */
   readonly body: Omit<AgentMessageCreation, 'id'> & { readonly id?: string };
 }
 
 export interface AskOptions {
-  /** Ends the iteration with its reason. The service finishes the answer. */
+  /** Ends the iteration with its reason. The service still finishes the answer. */
   readonly signal?: AbortSignal;
-  /** The number of connections in a row that may bring nothing new before the error is thrown; 5 if absent. */
+  /** After this many connections in a row without new text, the error is thrown; 5 if absent. */
   readonly maxCuts?: number;
-  /** The longest `Retry-After` that is waited for, in milliseconds; 60 s if absent. */
+  /** In milliseconds; 60 s if absent. A longer `Retry-After` ends the call. */
   readonly maxRetryAfterMs?: number;
 }
 
-/** The question as the service has it, and the part of the answer that the caller has. */
 interface Progress {
   readonly id: string;
   conversationId: string | undefined;
@@ -31,9 +30,9 @@ interface Progress {
 }
 
 /**
- * Yields the events of the answer: `accepted`, then `delta` for each piece of text, then `done` or `error`. After a cut it continues behind
- * the last piece, and no piece comes twice. If the answer to the question itself is lost, it sends the question again under the same `id`,
- * which the service never asks twice. In this case `accepted` may be absent.
+ * Yields the events of the answer: `accepted`, then `delta` for each piece of text, then `done` or `error`. If the connection breaks, it
+ * continues after the last piece. If no answer arrives at all, it sends the question again under the same `id`. The service answers it only
+ * once. Then `accepted` may be absent.
  * @throws ApiError if the question or its continuation is refused; a refused question is never sent again
  */
 export async function* ask(
@@ -82,7 +81,7 @@ export async function* ask(
   }
 }
 
-/** Adds the name of each event to its data, and counts the text. Events of later versions are left out. */
+/** Yields the events, counts the text, and leaves out events of later versions. */
 async function* eventsOf(
   stream: AsyncIterable<ServerSentEvent<unknown>>,
   progress: Progress,
@@ -96,7 +95,7 @@ async function* eventsOf(
   }
 }
 
-/** @returns the conversation of a question that the service has already, from the `Location` of its refusal */
+/** @returns the conversation of a question that the service already has, from the `Location` of its refusal */
 function conversationIn(error: unknown): string | undefined {
   if (!isRefusal(error, 'message_exists')) return undefined;
   return error.headers.get('location')?.split('/').pop();

@@ -15,23 +15,22 @@ import { retriesOf } from './retries.ts';
 import { transportOf } from './transport.ts';
 
 export interface ClientOptions {
-  /** The address of the service, such as `https://api.example.com`. */
+  /** Such as `https://api.example.com`. */
   readonly baseUrl: string;
   /** An API key, or the token of a session. A function is called for each request. */
   readonly token?: string | (() => string | Promise<string>);
-  /** The time of one try in milliseconds; 30 s if absent. Streams have no end, but must not fall silent for 45 s. */
+  /** The time limit of one try, in milliseconds; 30 s if absent. A stream may last longer, but must not be silent for 45 s. */
   readonly timeoutMs?: number;
   /** The number of further tries after the first; 3 if absent. */
   readonly retries?: number;
-  /** The longest `Retry-After` that is waited for, in milliseconds; 60 s if absent, the window of the rate limits. */
+  /** In milliseconds; 60 s if absent (the window of the rate limits). A longer `Retry-After` ends the call. */
   readonly maxRetryAfterMs?: number;
-  /** Sends the requests; `fetch` of the platform if absent. */
+  /** Sends the requests; the global `fetch` if absent. */
   readonly fetch?: typeof globalThis.fetch;
-  /** Headers of each request. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A method for each operation, by its id. Path, query, headers and body have their own fields in the first argument. */
+/** A method for each operation, by its id. The first argument has the fields `path`, `query`, `headers` and `body`. */
 export type ClubLearningClient = Client<Ops, OperationContext<OperationId, OperationPath, OperationTag>>;
 
 const operations: Readonly<Record<string, OperationDescriptor>> = OPERATIONS;
@@ -41,9 +40,9 @@ const keyHeader = 'idempotency-key';
 const silenceMs = 45_000;
 
 /**
- * @returns a client. Its methods resolve to the parsed body
- * @throws ApiError (from the methods) if the service refuses a call; TimeoutError if no try is answered in time; the reason of the signal
- *   if the caller aborts
+ * @returns a client; its methods resolve to the parsed body
+ * @throws ApiError (from the methods) if the service refuses a call; TimeoutError if no try is answered in time; the reason of the
+ * signal if the caller aborts
  */
 export function createClient(options: ClientOptions): ClubLearningClient {
   const { baseUrl, token, timeoutMs = 30_000, retries = 3, maxRetryAfterMs = 60_000, fetch, headers } = options;
@@ -61,7 +60,7 @@ export function createClient(options: ClientOptions): ClubLearningClient {
   return withoutRepeatedStreams(client);
 }
 
-/** One key for all tries of a request. Only operations that accept a key get one. */
+/** Adds idempotency keys. All tries of a request send one key, and only operations that accept a key get one. */
 class AutomaticKeys {
   private readonly unsent = new Set<string>();
 
@@ -81,7 +80,6 @@ class AutomaticKeys {
   }
 }
 
-/** Replaces the errors of the generated part by errors with code and request id. */
 function ownErrors(): Middleware {
   const answers = new WeakMap<RequestContext, Response>();
   return {
@@ -98,7 +96,7 @@ function ownErrors(): Middleware {
   };
 }
 
-/** The generated part would repeat the request of a stream that was cut. A question must not be asked twice: `ask()` continues it. */
+/** The generated part would repeat a stream that broke. But a question must not be asked twice: `ask()` continues it. */
 function withoutRepeatedStreams(client: ClubLearningClient): ClubLearningClient {
   const methods = client as unknown as Record<string, (args?: object, init?: SseOptions) => unknown>;
   for (const id of Object.keys(operations).filter(isStream)) {

@@ -2,17 +2,17 @@
 import type { ErrorCode } from './generated/client.schemas.ts';
 import { ApiError as GeneratedError } from './generated/runtime/errors.ts';
 
-/** The answer to a call that the service refused. It also is the error of the generated part, which never repeats such a stream. */
+/** The service refused the call. */
 export class ApiError extends GeneratedError {
-  /** The id of the operation, such as `createStudent`. */
+  /** Such as `createStudent`. */
   readonly operation: string;
-  /** The code of the contract. Undefined if something between this program and the service answered. */
+  /** undefined if the answer is not from the service, for example from a proxy. */
   readonly code: ErrorCode | undefined;
-  /** The id under which the operators of the service find the request. */
+  /** The operators of the service find the request by this id. */
   readonly requestId: string | undefined;
   readonly headers: Headers;
 
-  /** @param body the parsed body if it is JSON, otherwise its text */
+  /** @param body parsed if it is JSON, otherwise text */
   constructor(operation: string, url: string, { status, statusText, headers }: Response, body: unknown) {
     super(url, status, statusText, body);
     const { code, message } = envelopeOf(body);
@@ -25,8 +25,8 @@ export class ApiError extends GeneratedError {
 }
 
 /**
- * Tells whether a call was refused with one of these codes. The compiler refuses a code that the contract does not have.
- * @param error what a call threw
+ * The compiler refuses a code that the contract does not have.
+ * @param error the thrown error
  */
 export function isRefusal<Code extends keyof typeof ErrorCode>(
   error: unknown,

@@ -1,7 +1,7 @@
-/** Iterates lists (SDK-5): by cursor if the service gives one, otherwise by the number of the page. */
+/** Iterates lists (SDK-5): by cursor if the service gives one, otherwise by page number. */
 import type { RequestOptions } from './generated/runtime/types.ts';
 
-/** A page of a list. `next_cursor` is absent on the last page, and on lists that have page numbers only. */
+/** `next_cursor` is absent on the last page, and in lists that only have page numbers. */
 export interface Page<Item> {
   readonly data: readonly Item[];
   readonly total?: number;
@@ -13,10 +13,9 @@ type ListArgs = { readonly query?: object };
 type ItemOf<Answer> = Answer extends { readonly data: readonly (infer Item)[] } ? Item : never;
 
 /**
- * @param list a method of the client, such as `client.listStudents`
- * @param args its argument. `cursor` or `page` in `query` says where to begin
- * @returns the pages, one after the other. Leaving the loop sends no further request
- * @throws ApiError if a page is refused
+ * @param list such as `client.listStudents`
+ * @param args begins at `cursor` or `page` in `query`, if given
+ * @returns the pages; if you leave the loop, no further request is sent
  */
 export async function* pagesOf<Args extends ListArgs, Answer extends Page<unknown>>(
   list: ListCall<Args, Answer>,
@@ -46,7 +45,7 @@ export async function* pagesOf<Args extends ListArgs, Answer extends Page<unknow
   }
 }
 
-/** Like `pagesOf`, but returns the records of the pages one after the other. */
+/** Yields the records of all pages, one after the other. */
 export async function* itemsOf<Args extends ListArgs, Answer extends Page<unknown>>(
   list: ListCall<Args, Answer>,
   args: Args,

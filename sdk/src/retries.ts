@@ -1,23 +1,24 @@
-/** Which tries are repeated, and the waits between them (SDK-3). */
+/** Decides which requests are repeated, and after which wait (SDK-3). */
 import type { ErrorCode } from './generated/client.schemas.ts';
 import { defaultRetryOn, sleep } from './generated/runtime/retry.ts';
 import type { RetryConfig, RetryContext } from './generated/runtime/types.ts';
 
-/** Milliseconds. Programs that wait for the same rate limit spread over this time after it. */
+/** In milliseconds. Programs that wait for one rate limit spread their requests over this time. */
 const spreadMs = 1_000;
 
 export interface RetryOptions {
   /** The number of further tries after the first. */
   readonly retries: number;
-  /** The longest `Retry-After` that is waited for, in milliseconds. A longer one ends the call. */
+  /** In milliseconds. A longer `Retry-After` ends the call. */
   readonly maxRetryAfterMs: number;
 }
 
 /**
- * Decides about retries for the generated part. It repeats GET, PUT, DELETE and requests with an idempotency key. It does so after a lost
- * connection, a timeout, 408, 429 or 5xx, or if the first try still runs on the service. It waits for `Retry-After` and up to a second more.
- * Without `Retry-After`, the wait grows from half a second, with full jitter.
- * @param isStream tells whether an operation answers with a stream, which is never repeated here
+ * Repeats GET, PUT, DELETE and requests with an idempotency key. It does so after a lost connection, a timeout, 408, 429 or 5xx, or while
+ * the first try still runs on the service. It waits for `Retry-After` and up to a second more. Without `Retry-After`, the wait grows from
+ * half a
+ * second, with full jitter.
+ * @param isStream streams are never repeated here
  */
 export function retriesOf(options: RetryOptions, isStream: (operation: string) => boolean): RetryConfig {
   return {
@@ -34,13 +35,13 @@ export function retriesOf(options: RetryOptions, isStream: (operation: string) =
   };
 }
 
-/** @returns the milliseconds of `Retry-After`, which the service gives in seconds; 0 without one */
+/** @returns milliseconds; 0 without the header */
 export function retryAfterOf(response: { readonly headers: Headers } | undefined): number {
   const seconds = Number(response?.headers.get('retry-after') ?? 0);
   return Number.isFinite(seconds) ? Math.max(0, seconds * 1_000) : 0;
 }
 
-/** The first try of a request with an idempotency key may still run when the second arrives. */
+/** The first try with this idempotency key may still run when the second arrives. */
 async function isStillRunning({ response }: RetryContext): Promise<boolean> {
   if (response?.status !== 409) return false;
   const body = (await response

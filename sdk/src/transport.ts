@@ -1,11 +1,11 @@
-/** Reads answers so that a cut connection is noticed: whole JSON bodies before they count, and streams that must not fall silent (SDK-4). */
+/** Notices broken connections: a JSON answer counts only when it is complete, and a stream must not be silent (SDK-4). */
 
 type Fetch = typeof globalThis.fetch;
 
 /**
- * @param send the function that sends; `fetch` of the platform if absent
- * @param silenceMs a stream without a byte for this time is cut; the service sends one every 15 s
- * @returns a function like `send`. A JSON answer is complete, so that the caller repeats a request whose answer was cut
+ * @param send the global `fetch` if absent
+ * @param silenceMs a stream without a byte for this time fails; the service sends one every 15 s
+ * @returns a function like `send`, but a JSON answer is complete or fails
  */
 export function transportOf(send: Fetch | undefined, silenceMs: number): Fetch {
   return async (...request) => {
@@ -19,7 +19,7 @@ export function transportOf(send: Fetch | undefined, silenceMs: number): Fetch {
   };
 }
 
-/** @returns the same bytes; the stream fails if none arrives for the time */
+/** @returns a stream that fails if no byte arrives in time */
 function watched(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   silenceMs: number,

@@ -7,16 +7,16 @@ export type WebhookEvent = WebhookEvents[keyof WebhookEvents];
 
 type IncomingHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The request does not come from the service, was changed on its way, or is older than 5 minutes. */
+/** The request is not from the service, was changed, or is older than 5 minutes. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
 }
 
 /**
- * Verifies the signature and the time of a request, and parses its body.
- * @param headers the headers of the request, as `Headers` or as Node's `request.headers`
- * @param rawBody the bytes as they arrived, or their text; a parsed and printed body has another signature
- * @param secret the secret of the endpoint, `whsec_…`
+ * Verifies signature and time, and parses the body.
+ * @param headers `Headers`, or Node's `request.headers`
+ * @param rawBody the bytes as they arrived, or their text; never a body that was parsed and printed again
+ * @param secret the endpoint's secret, `whsec_…`
  * @throws WebhookVerificationError if the request must not be trusted
  */
 export function verify(headers: IncomingHeaders, rawBody: string | Uint8Array, secret: string): WebhookEvent {
@@ -29,7 +29,7 @@ export function verify(headers: IncomingHeaders, rawBody: string | Uint8Array, s
   }
 }
 
-/** The signature covers all bytes, a byte order mark too. */
+/** The signature covers all bytes, also a byte-order mark. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function textsOf(headers: IncomingHeaders): Record<string, string> {

@@ -19,7 +19,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const path = ({ id }: TestClub) => `/v1/clubs/${id}/add-ons`;
 
-/** Leaves out the audit log: a purchase commits its entry before the charge (AUD-1). */
+/** Omits the audit log, because a purchase commits its audit entry before the charge (AUD-1). */
 const rowsOfPurchases = async () => ({ ...(await rowCounts()), audit_entries: undefined });
 
 describe('POST /v1/clubs/{clubId}/add-ons', () => {

@@ -75,7 +75,7 @@ describe('agent conversation reviews', () => {
       ]);
     });
 
-    it('returns 404 for an unknown or deleted conversation, and for one of another club or agent', async () => {
+    it('returns 404 for an unknown or deleted conversation, or a conversation of another club or agent', async () => {
       const id = await talk();
       const sibling = await buildOpenAgent(classroom.club.id);
       expectError(await conversations(`/${id}`, { ...classroom, openAgent: sibling }), 'not_found');

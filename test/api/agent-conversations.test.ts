@@ -57,7 +57,7 @@ describe('agent conversations', () => {
       });
     });
 
-    it('returns 403 not_entitled without access, and 404 for an unpublished agent or one of another club', async () => {
+    it('returns 403 not_entitled without access, and 404 for unpublished agents and agents of other clubs', async () => {
       const { openAgent, club } = classroom;
       expectError(await askingOf(openAgent, await buildStudent(club.id)).agent(), 'not_entitled');
       const foreign = await buildOpenAgent((await buildClub()).id);
@@ -255,7 +255,7 @@ describe('agent conversations', () => {
       }
     });
 
-    it('returns 404 for the path of another agent, of the club or of no club', async () => {
+    it('returns 404 if the path names another agent of the club, an agent of another club, or no agent', async () => {
       const { conversationId } = await classroom.ask();
       const sibling = await buildOpenAgent(classroom.club.id);
       const elsewhere = await openAskingClassroom();

@@ -1,6 +1,6 @@
 /**
- * Tests deliveries that open an AI agent, a repository or a space. A student gets access to the item through the delivery, whatever way the
- * student got the delivery.
+ * Tests deliveries that open an AI agent, a repository or a space. The student gets access to the item, in whatever way the club gave the
+ * delivery.
  */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';

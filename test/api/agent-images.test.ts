@@ -211,7 +211,7 @@ describe('agent images', () => {
       expect((await completing(uploader, media.id)).body.data.status).to.equal('ready');
     });
 
-    it('returns the status ready or processing to simultaneous calls, and the same record to later calls', async () => {
+    it('returns the status ready or processing to simultaneous calls, and ready to later calls', async () => {
       const { media, upload } = await reserve(uploader, picture);
       await put(upload, picture.bytes);
       // Each answer signs the addresses again, so they differ.

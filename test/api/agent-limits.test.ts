@@ -25,7 +25,7 @@ async function age({ student }: { student: { id: Id } }, ms: number): Promise<vo
 
 const limitsOf = async (classroom: AskingClassroom) => (await classroom.agent()).body.data.limits;
 
-describe('the limits of an agent', () => {
+describe('the limit of questions to an agent', () => {
   it('counts the accepted question, and sets resets_at to 24 hours after the oldest question', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 3 });
     expect(await limitsOf(classroom)).to.deep.equal({
@@ -88,7 +88,7 @@ describe('the limits of an agent', () => {
     expect(await limitsOf(classroom)).to.include({ used: 1, remaining: 1 });
   });
 
-  it('counts a question whose answer fails', async () => {
+  it('counts a question even if its answer fails', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 1 });
     const { answerId } = await classroom.ask();
     await endAnswer(answerId, { status: 'failed', errorCode: 'model_unavailable' });
@@ -148,7 +148,7 @@ describe('the limits of an agent', () => {
       expect((await classroom.refused({})).headers.get('retry-after')).to.equal(String(22 * 3_600));
     }));
 
-  it('refuses every question if the limit is 0, and then sends neither resets_at nor Retry-After', async () => {
+  it('refuses every question if it is 0, and then sends neither resets_at nor Retry-After', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 0 });
     expect(await limitsOf(classroom))
       .to.include({ daily_limit: 0, used: 0, remaining: 0 })

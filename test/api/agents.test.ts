@@ -108,7 +108,7 @@ describe('agents', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('accepts one of four simultaneous requests with one public id, and returns 409 to the others', async () => {
+    it('accepts one of four simultaneous requests for the same public id, and returns 409 to the others', async () => {
       const body = { name: 'Bosun', public_id: 'bosun' };
       const answers = await Promise.all([1, 2, 3, 4].map(() => create(body)));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);

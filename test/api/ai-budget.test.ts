@@ -152,7 +152,7 @@ describe('AI budget', () => {
       expect(data.map((one: { month: string }) => one.month)).to.deep.equal([month()]);
     });
 
-    it('returns 404 for an unknown agent or one of another club, and 422 for a malformed month', async () => {
+    it('returns 404 for an unknown agent or an agent of another club, and 422 for a malformed month', async () => {
       const { agentId } = await buildAsker((await buildClub()).id);
       expectError(await usage(`/agents/${agentId}/usage`), 'not_found');
       expectError(await usage(`/agents/${newId()}/usage`), 'not_found');

@@ -23,6 +23,16 @@ describe('a call with an API key', () => {
     club = await buildClub();
   });
 
+  it('reads itself by each key, also by a key of one scope, and never the secret', async () => {
+    const { token } = await buildApiKey(club.id, ['tags:read']);
+    await buildApiKey(club.id, scopes);
+    const { status, body, text } = await call('GET', `/v1/clubs/${club.id}/api-keys/current`, { token });
+    expect([status, body.data.start, body.data.scopes]).to.deep.equal([200, token.slice(0, 12), ['tags:read']]);
+    expect(text).to.not.include(token.slice(13, 56));
+    const inPerson = await call('GET', `/v1/clubs/${club.id}/api-keys/current`, { token: club.owner.token });
+    expectError(inPerson, 'not_found');
+  });
+
   it('reads and writes what its scopes permit', async () => {
     const { token } = await buildApiKey(club.id, ['students:read', 'tags:write']);
     expect((await students(club, token)).status).to.equal(200);

@@ -101,7 +101,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(await locationOf(classroom)).to.equal(null);
     });
 
-    it('is accepted once if three requests use it simultaneously, and causes 409 for the others', async () => {
+    it('is accepted from one of three simultaneous requests, and causes 409 for the others', async () => {
       for (let round = 0; round < 6; round++) {
         const question = { id: randomUUID() };
         const outcomes = await Promise.all([1, 2, 3].map(() => outcomeOf(() => classroom.ask(question))));
@@ -109,7 +109,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       }
     });
 
-    it('is accepted once if two students send it simultaneously, and causes 409 for the other student', async () => {
+    it('is accepted from one of two students who send it simultaneously, and causes 409 for the other', async () => {
       const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
       for (let round = 0; round < 10; round++) {
         const question = { id: randomUUID() };

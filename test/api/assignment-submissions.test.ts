@@ -137,7 +137,7 @@ describe('assignment submissions', () => {
       expectError(await student.drop(idOf(next)), 'not_found');
     });
 
-    it('returns 409 in_use for a submitted file, and 404 for an unknown file or one of another student', async () => {
+    it('returns 409 in_use for a submitted file, and 404 for an unknown file or another student’s file', async () => {
       const submittedFile = await file();
       const id = await submitted(await assign({ maxFiles: 1 }), { file_ids: [submittedFile] });
       const others = await buildAssignmentFile(club.id, (await buildStudent(club.id)).id);

@@ -216,7 +216,7 @@ describe('assignments', () => {
   });
 
   describe('extensions for one student', () => {
-    it('move both dates for one student, until they are replaced or deleted (ASG-7)', async () => {
+    it('move the due date and the closing date, until the extension is replaced or deleted (ASG-7)', async () => {
       const assignment = await assign({ dueAt: new Date(inHours(1)), closesAt: new Date(inHours(2)) });
       const extension = await reviewer.extend(assignment, learner.id, { due_at: inHours(5) });
       const { created_at: at, updated_at: updatedAt, ...record } = extension.body.data;

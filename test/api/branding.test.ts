@@ -200,7 +200,7 @@ describe('a club’s branding (DEC-184)', () => {
         }
     });
 
-    it('have a standard text that the club can store as its own text', async () => {
+    it('have a standard text that the club can store unchanged', async () => {
       for (const template of clubMailTemplates) {
         const { standard, preview } = (await call('GET', at(template, 'de'))).body.data;
         const answer = await call('PUT', at(template, 'de'), standard);

@@ -264,8 +264,7 @@ describe('campaigns', () => {
         reached: 2,
         left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 },
       });
-      // Changes the address but not its search key, like a process of an older release. Upkeep must then replace the key, which still
-      // belongs to the old address.
+      // Like a process of an older release, changes the address and keeps the search key of the old address. Upkeep must replace the key.
       await source.query(`UPDATE students SET email = 'raw@example.com' WHERE id = $1`, [raw.id]);
       expect((await readAudience()).reached).to.equal(2);
       await fillEmailKeys({ db, vault });
@@ -416,7 +415,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('does not include right-to-left text, emoji and international names', async () => {
+    it('is not reported for right-to-left text, emoji and international names', async () => {
       await setSender();
       const words = 'שלום 🎉 Grüße';
       const { id: studentId } = await buildStudent(club.id, { name: 'שרה 👩‍👩‍👧 Ωmega' });
@@ -441,7 +440,7 @@ describe('campaigns', () => {
     const open = (url: string, accept = 'application/json') =>
       call('GET', new URL(url).pathname, { headers: { accept } });
 
-    it('are made for different students of the audience, for example by the length of the name', async () => {
+    it('are made for an unconfirmed student, and for the student with the longest name', async () => {
       const removed = await buildStudent(club.id, { name: 'Gone 🎉' });
       const suppressed = await buildStudent(club.id, { name: 'Suppressed 🎉' });
       await buildStudent(club.id, { name: 'Pending 🎉', verified: false, openedBy: 'sign_up' });
@@ -670,7 +669,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${other.id}/test-mails`)).body.total).to.equal(0);
     });
 
-    it('return the same 404 if the recipient is an outsider, an unconfirmed member or a student', async () => {
+    it('are refused with 404 if the recipient is an outsider, an unconfirmed member or a student', async () => {
       const { id } = await create();
       const unconfirmed = await buildMember(club.id, 'editor');
       await (
@@ -699,7 +698,7 @@ describe('campaigns', () => {
         ? { kind: 'refused', permanent: true, reply: '550 no such mailbox' }
         : { kind: 'accepted', reply: '250 ok' };
 
-    it('are listed with a total only after the freeze, in the order of the freeze', async () => {
+    it('are listed with a total only after the campaign has fixed its recipients', async () => {
       const draft = await create();
       const none = { data: [], total: 0 };
       expect((await send('GET', `/campaigns/${draft.id}/deliveries`)).body).to.deep.equal(none);
@@ -751,7 +750,7 @@ describe('campaigns', () => {
       ['2099-03-08T02:30', 'does not exist'],
       ['2099-02-30T09:00', 'is not a valid time'],
     ] as const) {
-      it(`stay the same after 422 for a schedule at ${at}, because it ${why}`, async () => {
+      it(`remain draft after 422 if the start time ${at} ${why}`, async () => {
         await send('PATCH', '', { time_zone: 'America/New_York' });
         const { id } = await create();
         const refused = await to(id, 'schedule', { at });
@@ -783,7 +782,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('allow administrators to unschedule a paused campaign before its freeze, but not after it (409)', async () => {
+    it('let administrators unschedule a paused campaign only before its recipients are fixed (409)', async () => {
       const { id } = await create();
       await to(id, 'schedule', { at: '2099-07-01T09:00' });
       await to(id, 'pause');

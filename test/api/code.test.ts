@@ -163,7 +163,7 @@ describe('POST /v1/auth/code/exchange', () => {
         (tx) => tx.run(sql`SELECT FROM students WHERE id = ${request.id} FOR UPDATE`),
         async () => {
           answers = [exchange(clubId, request), exchange(clubId, request)];
-          await untilWaitingForLocks(2); // both requests sent the correct code
+          await untilWaitingForLocks(2);
         },
       );
       const statuses = (await Promise.all(answers)).map(({ status }) => status);
@@ -305,7 +305,7 @@ describe('POST /v1/auth/code/exchange', () => {
       const student = await buildStudent(clubId);
       const { email } = student;
       const withheld = await askUntilWithheld(student);
-      let addresses = 0; // Each call comes from a different address of the network, because calls of one address are limited.
+      let addresses = 0; // Each call comes from a different IP address of the network, because calls from one IP address are limited.
       const guess = (network: number) => exchange(clubId, wrong(withheld), `10.7.${network}.${(addresses += 1)}`);
       for (let tries = 0; tries < withheldTriesADay.network; tries++) await guess(1);
       expectError(await exchange(clubId, withheld, '10.7.1.200'), 'token_gone'); // This is the 26th wrong code of the network.

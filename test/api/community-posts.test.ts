@@ -142,7 +142,7 @@ describe('posts of spaces', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('returns 409 post_exists to one of two simultaneous requests if a post and a comment use one id', async () => {
+  it('returns 409 post_exists to one of two simultaneous requests that choose the same id', async () => {
     const [id, { public_id: publicId }] = [randomUUID(), await published()];
     const answers = await inThisOrder(
       sql`SELECT 1 FROM students WHERE id IN (${author.id}, ${other.id}) FOR NO KEY UPDATE`,
@@ -649,7 +649,7 @@ describe('the removal of a student from the community', () => {
     expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([[], 0]);
   });
 
-  it('keeps comments that others write at the same time, and then erases only the post’s text', async () => {
+  it('keeps comments that others write at the same time, and erases only the text of the post', async () => {
     const [post, their] = [await published(), await published(theirs)];
     const answered = await commented(their.public_id, mine);
     let removal: Promise<{ status: number }> | undefined;

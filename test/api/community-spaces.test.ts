@@ -417,7 +417,7 @@ describe('memberships that follow access', () => {
     expect((await followAccessByTime(db, new Date(to.getTime() + hour))).followed).to.equal(0);
   });
 
-  it('begin for all students when `auto_join` is switched on, except left and banned students (COMM-9)', async () => {
+  it('begin for all students, except students who left or are banned, if `auto_join` is on (COMM-9)', async () => {
     const [leaver, banned] = [await buildStudent(club.id), await buildStudent(club.id)];
     const space = await created();
     await communityOf({ clubId: club.id }, leaver).join(space);

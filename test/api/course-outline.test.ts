@@ -217,7 +217,7 @@ describe('course outline', () => {
       };
       const added = () => write('POST', `/modules/${bends}/lessons`, { title: 'Zeppelin' });
 
-      it('succeeds if the order is stored first, and the new lesson comes last', async () => {
+      it('succeeds if the order is stored before the lesson, which is then added at the end', async () => {
         const answers = await inThisOrder(courseLock(), turned, added);
         expect(answers.map(({ status }) => status)).to.deep.equal([200, 201]);
         expect(await outline()).to.deep.equal([

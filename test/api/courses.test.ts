@@ -61,7 +61,7 @@ describe('courses', () => {
         expect(new Set(publicIds).size).to.equal(7);
       });
 
-      it('gives different public ids to ten simultaneous courses with the same title', async () => {
+      it('gives different public ids to ten courses with the same title that are created simultaneously', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ title: 'Knots' })));
         expect(new Set(answers.map(({ body }) => body.data.public_id)).size).to.equal(10);
       });
@@ -199,7 +199,7 @@ describe('courses', () => {
       expect((await write('GET', `/courses/${other.data.id}`)).body).to.deep.equal(other);
     });
 
-    it('returns 404 for an unknown course or one of another club, and 422 for an empty change', async () => {
+    it('returns 404 for an unknown course or a course of another club, and 422 for an empty change', async () => {
       const foreign = await buildOpenCourse((await buildClub()).id);
       await eachCase([newId(), foreign.id], async (id) =>
         eachCase([await change(id, { title: 'Knots' }), await write('GET', `/courses/${id}`)], (answer) =>

@@ -95,7 +95,7 @@ describe('POST /v1/clubs/{clubId}/events/{eventId}/replay', () => {
     expect({ ...(await rowCounts()), rate_limits: 0 }).to.deep.equal({ ...before, rate_limits: 0 });
   };
 
-  it('creates a normal delivery of an event for an endpoint that has none, and wakes its run', async () => {
+  it('creates a delivery for an endpoint that did not get the event, and wakes the delivery’s run', async () => {
     let answer: Answer | undefined;
     const wakes = await wakesBy(scene.club.id, async () => (answer = await replay()));
     expect(answer?.status).to.equal(202);

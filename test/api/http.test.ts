@@ -231,7 +231,7 @@ describe('CORS', () => {
       (answer) => {
         expect(answer.headers.get('access-control-allow-origin'), String(answer.status)).to.equal(allowed);
         expect(answer.headers.get('access-control-expose-headers')).to.equal(
-          'ETag,Idempotent-Replayed,Location,RateLimit,RateLimit-Policy,Retry-After,X-Request-Id',
+          'Deprecation,ETag,Idempotent-Replayed,Link,Location,RateLimit,RateLimit-Policy,Retry-After,Sunset,X-Request-Id',
         );
         expect(answer.headers.get('access-control-allow-credentials')).to.equal(null);
         expect(answer.headers.get('vary')).to.match(/\borigin\b/i);

@@ -122,7 +122,7 @@ describe('a request with an Idempotency-Key', () => {
       expectError(answers.at(-1) as Answer, 'rate_limited');
     });
 
-    it('runs if the first request was refused, because errors are not kept', async () => {
+    it('is executed if the first request was refused, because errors are not stored', async () => {
       const key = newKey();
       const body = { student_id: student.id, delivery_id: randomUUID() };
       const grant = () => call('POST', at('/enrollments'), withKey(key, { token: club.owner.token, body }));
@@ -170,8 +170,8 @@ describe('a request with an Idempotency-Key', () => {
     });
   });
 
-  describe('that is sent at the same time', () => {
-    it('has one effect in 20 simultaneous requests, which all get the same answer', async () => {
+  describe('that is sent several times at the same time', () => {
+    it('has one effect if it is sent 20 times, and all 20 get the same answer', async () => {
       const key = newKey();
       const answers = await Promise.all(Array.from({ length: 20 }, () => createTag(key, 'twins')));
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).to.equal(1);
@@ -179,7 +179,7 @@ describe('a request with an Idempotency-Key', () => {
       expect([answers[0]?.status, await tagsOf('twins')]).to.deep.equal([201, 1]);
     });
 
-    it('waits for the first request, and gets its answer', async () => {
+    it('waits for the first request, and gets the first answer', async () => {
       const key = newKey();
       const lock = sql`SELECT FROM students WHERE id = ${student.id} FOR UPDATE`;
       const body = { id: randomUUID(), points: 2 };
@@ -206,7 +206,7 @@ describe('a request with an Idempotency-Key', () => {
       expect([(await createTag(key, 'waits')).status, await tagsOf('waits')]).to.deep.equal([201, 1]);
     }).timeout(15_000);
 
-    it('gets the first answer if the effect of the first request would refuse it', async () => {
+    it('gets the first answer if its own execution fails because of the first request', async () => {
       const key = newKey();
       const body = { name: 'refused' };
       const deps = await testDeps();
@@ -252,7 +252,7 @@ describe('a request with an Idempotency-Key', () => {
   });
 
   describe('with a generated body', () => {
-    it('has the fingerprint of another request only if both requests are equal', () => {
+    it('has the same fingerprint as another request only if both requests are equal', () => {
       const draw = new Draw(randomInt(2 ** 31));
       const keeping = withBody.filter(({ idempotency }) => idempotency === 'kept').slice(0, 20);
       const generated = keeping.map((operation) => ({
@@ -288,7 +288,7 @@ describe('a request with an Idempotency-Key', () => {
         ({ id }: { id: Id }) => id,
       );
 
-    it('finds the import of the first request, even in simultaneous requests', async () => {
+    it('gets the import of the first request, even if the requests are simultaneous', async () => {
       const key = newKey();
       const answers = await Promise.all([1, 2, 3].map(() => importFile(key, 'a.csv')));
       const again = await importFile(key, 'a.csv', 'a file that is not read');
@@ -308,7 +308,7 @@ describe('a request with an Idempotency-Key', () => {
       expectError(await call('POST', path, withKey(key, file)), 'idempotency_key_reused');
     });
 
-    it('has a new effect if a repetition does no harm', async () => {
+    it('is executed again if a repetition of the operation is harmless', async () => {
       const key = newKey();
       const body = { file_name: 'a.pdf', mime: 'application/pdf', size_bytes: 3 };
       const reserve = () => call('POST', at('/media'), withKey(key, { token: club.owner.token, body }));

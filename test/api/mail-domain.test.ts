@@ -106,7 +106,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(states(await check())).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
   });
 
-  it('keeps its key and proof only if the club sets the same domain again', async () => {
+  it('keeps its key and its proven status only if the club sets the same domain again', async () => {
     publish(await set());
     const proven = await check();
     const again = await set('KNOTS.example', { local_part: 'crew' });

@@ -101,7 +101,7 @@ describe('notices of mail providers (CAMP-15)', () => {
   /** The id differs from the ids of all other tests, because the campaigns of this file share a table. */
   const campaign = () => String(sentAt.getTime());
 
-  it('belong to the newer of two mails if a mail server gave both the same id', async () => {
+  it('belong to the newer mail if a mail server gave two mails the same id', async () => {
     const reply = `250 2.0.0 Ok: queued as R${Date.now()}`;
     await send(2, () => ({ kind: 'accepted', reply }));
     await deps.db.manager.update(Mail, mailOf(1).mailId, { sentAt: later(-60) });

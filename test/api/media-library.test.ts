@@ -138,7 +138,7 @@ describe('the media library', () => {
       expect(await titles('?q=%20')).to.deep.equal([['Nós de MARINHEIRO', 'marinha'], 2]);
     });
 
-    it('returns exact totals after any change, even before the stored tallies include it', async () => {
+    it('returns exact totals after any change, even before the stored tallies include the change', async () => {
       const { db } = await testDeps();
       const source = await testDatabase();
       const folders = [await makeFolder('a'), await makeFolder('b')];

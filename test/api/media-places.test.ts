@@ -179,7 +179,7 @@ describe('records that use files of the library', () => {
       expect(await usage(id)).to.deep.equal(['campaign News']);
     });
 
-    it('prevent the deletion of a file of a published or running version, even with force=true', async () => {
+    it('prevent the deletion of a file that a published or running version uses, even with force=true', async () => {
       const source = await testDatabase();
       const { id } = await image();
       const automation = (await call('POST', '/workflows', { name: 'Hello', draft: definition(id) })).body.data.id;
@@ -193,7 +193,7 @@ describe('records that use files of the library', () => {
         id,
         version,
       ]);
-      expect(await usage(id)).to.deep.equal(['automation Hello']); // the version is neither published nor has runs
+      expect(await usage(id)).to.deep.equal(['automation Hello']); // the version is not published and has no runs
       await source.query(
         `UPDATE automations SET published_id = $2, version_count = 1, trigger_kind = 'manual', status = 'active' WHERE id = $1`,
         [automation, version],

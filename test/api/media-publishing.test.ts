@@ -209,7 +209,7 @@ describe('publishing of files (MED-25)', () => {
       );
     });
 
-    it('returns the same bytes with 404 for private, removed and unknown files and missing thumbnails', async () => {
+    it('returns 404 with the same bytes for private, removed and unknown files and missing thumbnails', async () => {
       const [privateFile, removedFile, publicFile] = [
         await file(),
         await published(await file()),
@@ -227,7 +227,7 @@ describe('publishing of files (MED-25)', () => {
     });
   });
 
-  describe('the run of a move', () => {
+  describe('the workflow run that moves a file', () => {
     /** Runs one step of a move. When the step reaches the failpoint, calls the function `happens` once. */
     const meeting = async (
       id: Id,
@@ -258,7 +258,7 @@ describe('publishing of files (MED-25)', () => {
       );
 
     for (const point of ['move_claimed', 'move_copied', 'move_recorded'] as const)
-      it(`is continued by another worker after a crash at ${point}, and no stored object lacks its row`, async () => {
+      it(`is continued by another worker after a crash at ${point}, and leaves no object without a row`, async () => {
         const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(8, 8) });
         await publish(id);
         await deadAt(point, id);
@@ -402,7 +402,7 @@ describe('publishing of files (MED-25)', () => {
       }
     });
 
-    it('applies only the last request, even if it arrives after the run has copied the file', async () => {
+    it('applies only the last request, even if this request arrives after the run has copied the file', async () => {
       const [early, late, twice] = [await file(), await file(), await file()];
       await publish(early);
       await unpublish(early);
@@ -449,7 +449,7 @@ describe('publishing of files (MED-25)', () => {
     });
 
     for (const movedFirst of [true, false])
-      it(`excludes a simultaneous removal or replacement: ${movedFirst ? 'the move first' : 'the move last'}`, async () => {
+      it(`is not mixed with a simultaneous removal or replacement: ${movedFirst ? 'the move first' : 'the move last'}`, async () => {
         const deps = await movingDeps();
         const now = new Date();
         const reader = { clubId: club.id, administratorId: club.owner.id };

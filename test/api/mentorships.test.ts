@@ -427,7 +427,7 @@ describe('mentorships', () => {
   });
 
   describe('a booking with `replaces`', () => {
-    it('moves the session, even if the student is at the limit or both times overlap (MENT-8)', async () => {
+    it('moves the session, even if the student is at the limit, or the old and new times overlap (MENT-8)', async () => {
       const mentorship = await offered({ durationMinutes: 60, bufferMinutes: 0 });
       const { id } = (await book(ada, mentorship, inHours(2), { agenda: 'Knots' })).body.data;
       const moved = (await book(ada, mentorship, inHours(5), { replaces: id })).body.data;
@@ -484,7 +484,7 @@ describe('mentorships', () => {
   });
 
   describe('agenda, rating, no-show and cancellation by the club', () => {
-    it('are accepted in time: agenda before the start, no-show after it, rating later (MENT-9, MENT-10)', async () => {
+    it('are accepted before the session (agenda) or after the session (no-show, rating) (MENT-9, MENT-10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const path = at(mentorship, id);
@@ -515,7 +515,7 @@ describe('mentorships', () => {
       expect([await lateBy(29), await lateBy(31)]).to.deep.equal([1, 'session_state']);
     });
 
-    it('end at the start of the session (agenda) or 30 days after its end (rating) (MENT-10)', async () => {
+    it('are refused after the start of the session (agenda) or 30 days after its end (rating) (MENT-10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const deps = await testDeps();

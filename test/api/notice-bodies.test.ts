@@ -106,7 +106,7 @@ describe('bodies of notices', () => {
     });
   }
 
-  it('are shown without a byte-order mark', async () => {
+  it('are returned by the API without the byte-order mark of the sender', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(purchaseNotice(shop, 'paid'));
     await post(`/webhooks/generic/${shop.connection.token}`, { raw: marked(text) });
@@ -139,7 +139,7 @@ describe('bodies of notices', () => {
     } as const;
 
     for (const [who, [path, code, type]] of Object.entries(strangers)) {
-      it(`get one answer for any content: ${who}`, async () => {
+      it(`get the same answer for any content: ${who}`, async () => {
         const before = await rowCounts();
         await eachCase(
           ['{', '['.repeat(largest), ' '.repeat(2 * largest), '{"event":"x"}', gzipSync('x')],
@@ -148,7 +148,7 @@ describe('bodies of notices', () => {
         expect(await rowCounts()).to.deep.equal(before);
       });
 
-      it(`get an answer before they have arrived: ${who}`, async () => {
+      it(`get an answer before the whole body has arrived: ${who}`, async () => {
         const { hostname, port } = new URL(api.base);
         const socket = connect(Number(port), hostname);
         const answer = new Promise<string>((resolve, reject) => {

@@ -396,7 +396,7 @@ describe('rate limits', function () {
       });
     });
 
-  it('give the same answers if their counters are in Redis', async () => {
+  it('give the same answers with counters in Redis as with counters in Postgres', async () => {
     const redis = await startRedis();
     const withRedis = await start({ RATE_LIMIT_URL: redis.url.reveal() });
     const signIn = post('/v1/auth/sign-in', { ip: someAddress() });

@@ -107,7 +107,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('returns the same bytes with 404 for every unknown, expired or revoked code, and writes nothing', async () => {
+    it('returns 404 with the same bytes for every unknown, expired or revoked code, and writes nothing', async () => {
       const student = await buildStudent(club.id);
       const [expired, revoked] = [await link({ expires_at: inOneHour(), max_uses: 1 }), await link()];
       await claim(await buildStudent(club.id), expired.code);

@@ -139,7 +139,7 @@ describe('repositories', () => {
       expect((await change(id, { title: 'Others' })).status).to.equal(200);
     });
 
-    it('counts as one use of a file, even if the file is both cover and item', async () => {
+    it('records one use of a file, even if the file is both the cover and an item', async () => {
       const [{ id }, cover, file] = [(await create({ title: 'Cards' })).body.data, await image(), await image()];
       const use = [{ kind: 'repository', id, title: 'Cards' }];
       expect((await change(id, { cover_media_id: cover.id })).body.data.cover.id).to.equal(cover.id);
@@ -454,7 +454,7 @@ describe('repositories', () => {
       expectError(await download(), 'not_found');
     });
 
-    it('are limited to three at the same time for a student', async () => {
+    it('are limited to three simultaneous downloads per student', async () => {
       const large = await buildHostedFile(club.id, 'large.bin', randomBytes(30_000_000));
       await setItems(repository.id, [large.id]);
       const { url } = await offer();

@@ -28,7 +28,7 @@ async function noticesOf({ id }: TestSalesConnection) {
 
 describe('POST /webhooks/{platform}/{token}', () => {
   describe('202', () => {
-    it('stores the notice byte for byte and wakes its processing', async () => {
+    it('stores the notice byte for byte, and wakes the run that processes the notice', async () => {
       const { connection, club } = await buildShop();
       const raw = '{ "event" : "x",\n "name": "Zoë", "mail":"A@Example.com", "n": 1.0 }';
       expect((await call('POST', address(connection), { raw })).status).to.equal(202);
@@ -85,7 +85,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
     });
   });
 
-  it('returns the same bytes with 404 for unknown tokens and platforms, and stores nothing', async () => {
+  it('returns 404 with the same bytes for unknown tokens and platforms, and stores nothing', async () => {
     const { connection } = await buildShop();
     const before = await rowCounts();
     const answers = await Promise.all(
@@ -196,7 +196,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices/{noticeId}', () => {
       .and.not.have.property('body');
   });
 
-  it('returns 404 for a notice of another club, like its replay', async () => {
+  it('returns 404 for a notice of another club, as POST …/replay does', async () => {
     const [shop, other] = [await buildShop(), await buildShop()];
     const id = await takeNotice(other.connection, {});
     await eachCase(
@@ -217,7 +217,7 @@ describe('POST /v1/clubs/{clubId}/sales-notices/{noticeId}/replay', () => {
   const replay = ({ club }: TestShop, id: string) =>
     call('POST', `/v1/clubs/${club.id}/sales-notices/${id}/replay`, { token: club.owner.token });
 
-  it('sets a failed notice to pending and wakes its processing', async () => {
+  it('sets a failed notice to pending, and wakes the run that processes the notice', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'x' } }));
     await stepNotice(id);

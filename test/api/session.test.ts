@@ -87,7 +87,7 @@ describe('GET /v1/auth/session', () => {
       expect([...bodies]).to.have.length(1);
     });
 
-    it('is returned if the token belongs to the other kind of account', async () => {
+    it('is returned to an administrator, and for GET /v1/me to a student', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id);
       expectError(await read(club.owner.token), 'unauthenticated');

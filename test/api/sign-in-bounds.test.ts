@@ -33,7 +33,7 @@ const kinds: Record<string, () => Promise<{ path: string; mine: Credentials }>> 
 
 describe('wrong passwords', function () {
   this.timeout(60_000);
-  /** The start of a quarter of an hour, on a day that is random in each run. */
+  /** 12:00 UTC on a random day. */
   const start = Date.UTC(2027, 0, 1 + randomInt(300), 12);
   let now = start;
   let api: RunningApi;
@@ -46,7 +46,7 @@ describe('wrong passwords', function () {
   });
 
   for (const [name, make] of Object.entries(kinds)) {
-    describe(`of a ${name}`, () => {
+    describe(`of an account (${name})`, () => {
       let path: string;
       let mine: Credentials;
       beforeEach(async () => {

@@ -74,7 +74,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
         );
       });
 
-      it('gives the same answer to a wrong password of an unconfirmed e-mail', async () => {
+      it('returns invalid_credentials for a wrong password, even if the e-mail is not confirmed', async () => {
         const email = someone();
         await kind.signUp(email, password);
         expectError(await kind.signIn(email, 'not the password'), 'invalid_credentials');

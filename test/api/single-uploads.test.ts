@@ -175,7 +175,7 @@ describe('a file that is sent in one request', function () {
     expect(await mediaState(work.id)).to.match(/removed/);
   });
 
-  it('replaces an interrupted earlier request only if both announce the same length', async () => {
+  it('replaces an interrupted earlier request only if both requests announce the same length', async () => {
     const work = await reserve();
     const dead = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);

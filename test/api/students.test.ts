@@ -220,7 +220,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect((await whoAmI(student.token)).status).to.equal(200);
     });
 
-    it('returns email_taken to one of two students who change to one e-mail simultaneously', async () => {
+    it('returns email_taken for one of two simultaneous changes to the same e-mail', async () => {
       const [one, two] = [await buildStudent(club.id), await buildStudent(club.id)];
       const email = someone();
       const answers = await Promise.all([correct(club, one.id, { email }), correct(club, two.id, { email })]);

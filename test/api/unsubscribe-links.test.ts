@@ -70,7 +70,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     expect(suppression).not.to.have.property('reason');
   });
 
-  it('names the other kinds of mail, each with its own subscription (CAMP-45)', async () => {
+  it('lists the other kinds of mail, and whether the student subscribes to each kind (CAMP-45)', async () => {
     const automations = token(student.id, 'automations');
     const read = async () => (await call('GET', at('unsubscribe'))).body.data.others;
     expect(await read()).to.deep.equal([{ kind: 'automations', subscribed: true, token: automations }]);

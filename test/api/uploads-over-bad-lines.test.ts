@@ -86,7 +86,7 @@ describe('uploads of videos by a real client', function () {
       const { resumptions } = startUpload(reserved, bytes);
       await until('the first part of the file', soon, async () => line().passed() >= partBytes + 1_000_000);
       line().leadTo(filesPort(1));
-      line().cut(); // The first process does not notice the cut, and still holds the lock.
+      line().cut(); // The first process does not notice that the line is cut, and still holds the lock.
       const [resumedAt = 0] = await resumptions;
       expect(resumedAt).to.be.greaterThan(partBytes + 900_000);
       expect(sha(await storedOf(reserved.media.id))).to.equal(sha(bytes));

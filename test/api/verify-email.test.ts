@@ -141,7 +141,7 @@ for (const [path, make] of Object.entries(kinds)) {
 }
 
 describe('POST /v1/auth/verify-email for a student', () => {
-  it('returns 410 for a token of the other kind of account', async () => {
+  it('returns 410 for an administrator’s token', async () => {
     const students = studentAccounts((await buildClub()).id);
     const email = someone();
     for (const kind of [students, administratorAccounts()]) await kind.signUp(email, password);

@@ -248,7 +248,7 @@ describe('the state of a webhook endpoint', () => {
       }
       const other = await buildEndpoint(scene.club.id, publicUrl);
       const elsewhere = await buildWebhookDelivery({ ...scene.subscription, endpoint: other });
-      // The fan-out also created a delivery to the endpoint of the scene. This update ends that delivery.
+      // The fan-out also created a delivery to the tested endpoint. This update ends that delivery.
       await alter('webhook_deliveries', (await pendingOf()).id, { status: 'succeeded', completed_at: new Date() });
       const rows = () => Promise.all([...deliveries, elsewhere].map((delivery) => deliveryRow(delivery.id)));
       const before = await rows();
@@ -329,7 +329,7 @@ describe('the state of a webhook endpoint', () => {
       { first: 'disable', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },
     ] as const;
     for (const { first, second, statuses, status, pending } of orders) {
-      it(`run one after the other: ${first}, then ${second}, leads to ${status} with ${pending} pending`, async () => {
+      it(`run one after the other: ${first}, then ${second} (result: ${status}, ${pending} pending deliveries)`, async () => {
         await queue(2);
         const answers = await oneAfterAnother(id, [() => move(first), () => move(second)]);
         expect(answers.map((answer) => answer.status)).to.deep.equal(statuses);

@@ -68,7 +68,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       });
     });
 
-    it('stores the new secret as the current one and the former as the previous one, both encrypted', async () => {
+    it('stores the new secret as current and the former secret as previous, both encrypted', async () => {
       const { secret } = (await rotate()).body.data;
       expect(await storedSecrets()).to.deep.equal([secret, scene.endpoint.secret]);
       const { secret: sealed, previousSecret } = await endpointRow(id);

@@ -45,7 +45,7 @@ describe('figuresOfLine', () => {
     expect(figuresOfLine('p50 ms', { value: 4, alone: 3 })[0]).to.include({ ceiling: 3 });
   });
 
-  it('returns every other number of the line as a figure with its own name and unit', () => {
+  it('returns each remaining number of the line as a figure with its own name and unit', () => {
     expect(figuresOfLine('lag ms', { p50: 3, p99: 9, 'bare p99': 2, 'MB grown': 7 })).to.deep.equal([
       { name: 'lag ms: p50', value: 3, unit: 'ms' },
       { name: 'lag ms: p99', value: 9, unit: 'ms', ceiling: 2 },

@@ -1,4 +1,4 @@
-/** The type of a row in the catalogue's table, its scene, and operations that several rows share. */
+/** The type of a row in the catalogue's table, its test data, and operations that several rows share. */
 import { expect } from 'chai';
 import type { EventType } from '../../platform/core/event-types.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -9,7 +9,7 @@ import type { ArrivedEvent, ListeningClub } from '../toolkit/drive/listening-clu
 import type { PostingShop } from '../toolkit/drive/shop.ts';
 import { until } from '../toolkit/drive/until.ts';
 
-/** The scene of a cause: a club, a course, a delivery that opens the course, and a shop that sells the delivery. */
+/** The test data of a cause: a club, a course, a delivery that opens the course, and a shop that sells the delivery. */
 export interface CauseScene {
   club: ListeningClub;
   course: TestCourse;
@@ -28,7 +28,7 @@ export interface CauseScene {
 
 export interface Cause {
   cause: string;
-  /** Prepares the scene. The test ignores events of the preparation. @returns the act that is the cause */
+  /** Prepares the test data. The test ignores events of the preparation. @returns the act that is the cause */
   prepare: (scene: CauseScene) => Promise<() => Promise<unknown>>;
   /** The expected events, in any order. */
   raises: readonly EventType[];

@@ -71,7 +71,7 @@ export const learning: readonly Cause[] = [
     raises: ['student.level_reached', 'student.level_reached'],
   },
   {
-    cause: 'a completed lesson whose points reach a level',
+    cause: 'a completed lesson whose points raise the student to a level',
     prepare: async ({ admin, as, course, enrolled }) => {
       const { student } = await enrolled();
       await admin('POST', '/levels', { name: 'Deckhand', points: 10 });

@@ -16,7 +16,7 @@ export const sales: readonly Cause[] = [
     },
   },
   {
-    cause: 'a purchase by a student in three notices',
+    cause: 'a purchase by a student, which the shop reports in three notices',
     prepare: async ({ shop, student }) => {
       const buyer = await student();
       const sale = shop.sale({ email: buyer.email });
@@ -61,7 +61,7 @@ export const sales: readonly Cause[] = [
     looks: (of) => expect(of('access.granted').enrollment.source).to.equal('subscription'),
   },
   {
-    cause: 'a late charge in two notices',
+    cause: 'a late charge, which the shop reports in two notices',
     prepare: async ({ shop }) => {
       const subscription = shop.subscription();
       await shop.charged(subscription);

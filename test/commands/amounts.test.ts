@@ -73,7 +73,7 @@ describe('the command amounts', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('lists purchases with an amount as text in their notice, without data of the buyer', async () => {
+  it('lists purchases whose notice states the amount as a text, without data of the buyer', async () => {
     const shop = await buildShop();
     const body = purchaseNotice(shop, 'paid');
     const id = await takeNotice(shop.connection, body);

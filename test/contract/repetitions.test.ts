@@ -1,4 +1,7 @@
-/** Tests what the contract says about repeated requests: their classes, and the form in which answers are kept (IDEM-1, IDEM-5, IDEM-6). */
+/**
+ * Tests what the contract says about repeated requests: how each operation treats them, and how answers are stored (IDEM-1, IDEM-5,
+ * IDEM-6).
+ */
 import { expect } from 'chai';
 import { keptFormOf, type OperationId } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';

@@ -217,7 +217,7 @@ describe('400: an unreadable request', () => {
       expect(verdict(register.body(body))).to.equal(`malformed: ${message}`));
   }
 
-  it('is reported before a 422 if a request has both kinds of faults', () => {
+  it('is reported, and 422 is not, if a request has errors of both kinds', () => {
     expect(verdict(register.body({ url: '', event_types: ['*'], extra: 1 }))).to.equal(
       'malformed: extra is not known here',
     );
@@ -261,7 +261,7 @@ describe('422: a value that violates a rule', () => {
     });
   }
 
-  it('is reported for malformed e-mails and a blank name', () => {
+  it('is reported if an e-mail is malformed or a name is blank', () => {
     for (const email of [
       'ada',
       'ada@',
@@ -276,24 +276,24 @@ describe('422: a value that violates a rule', () => {
     expect(verdict(signUp.body({ ...goodSignUp, name: ' \t ' }))).to.equal('invalid: name must not be blank');
   });
 
-  it('is reported for malformed ids, and for question ids that are not of version 4', () => {
+  it('is reported if an id is malformed, or if a question id is not a UUID of version 4', () => {
     expect(kindOf(ask.body({ ...goodQuestion, id: 'x' }))).to.equal('invalid');
     expect(kindOf(ask.body({ ...goodQuestion, id: '1b4e28ba-2fa1-1d3b-883f-0016d3cca427' }))).to.equal('invalid');
     expect(kindOf(ask.body({ ...goodQuestion, id: `urn:uuid:${goodQuestion.id}` }))).to.equal('invalid');
     expect(kindOf(ask.body({ ...goodQuestion, conversation_id: `urn:uuid:${uuid}` }))).to.equal('invalid');
   });
 
-  it('is reported for an empty change', () => {
+  it('is reported if a change contains no field', () => {
     expect(verdict(validatorsOf('updateStudent').body({}))).to.equal('invalid: the body must have at least 1 property');
   });
 
-  it('is reported for a NUL byte in a value or a name of a billing notice, at any depth', () => {
+  it('is reported if any value or name in a billing notice contains a NUL character', () => {
     const notice = validatorsOf('receiveBillingNotice');
     expect(verdict(notice.body({ a: [{ b: 'x\0' }] }))).to.match(/^invalid: a\/0\/b must not hold/);
     expect(verdict(notice.body({ a: { 'k\0': 1 } }))).to.match(/^invalid: a\/k\? must not hold/);
   });
 
-  it('is not reported for NUL characters in sales notices, because these notices are stored as bytes', async () => {
+  it('is not reported if a sales notice contains NUL characters, because it is stored as bytes', async () => {
     const notice = validatorsOf('receiveSalesNotice');
     await eachCase([{ a: [{ b: 'x\0' }] }, { 'k\ud800': 1 }], (body) =>
       expect(kindOf(notice.body(body))).to.equal('accepted'),

@@ -37,7 +37,7 @@ describe('known advisories', () => {
     });
   });
 
-  it('fail the check even if only one of the affected copies belongs to the service', () => {
+  it('fail the check if at least one affected copy of the package belongs to the service', () => {
     const nodes = ['node_modules/mocha/node_modules/koa', 'node_modules/koa'];
     const vulnerabilities = { koa: { via: [advisory('high', 'GHSA-1')], nodes } };
     expect(judge({ vulnerabilities }).refused).to.deep.equal([line('high')]);

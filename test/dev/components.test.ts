@@ -144,7 +144,7 @@ describe('dev/components', () => {
       expect(await readdir(cacheOf())).to.deep.equal([]);
     });
 
-    it('is removed by the next installation if a kill of its process left it incomplete', async () => {
+    it('is removed by the next installation if its process was killed before the end', async () => {
       const dead = path.join(cacheOf(), '.unfinished-999999999-Xx12Yz');
       await mkdir(dead, { recursive: true });
       await find(component([working]));

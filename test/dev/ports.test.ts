@@ -55,7 +55,7 @@ describe('dev/ports', () => {
     });
   }
 
-  it('must differ, or the error names both variables', () => {
+  it('are refused if two of them are equal, and the error names both variables', () => {
     expect(() => portsFromEnvironment(['api', 'worker'], { API_PORT: '8081' })).to.throw(
       Problem,
       'WORKER_PORT and API_PORT are both 8081',

@@ -102,7 +102,7 @@ describe('dev/stack', () => {
     await start({ ports: 'fixed', parts: ['postgres', 'mailbox'], env });
   });
 
-  it('refuses a second run in the same directory', async () => {
+  it('refuses to start twice in the same directory', async () => {
     await start({ parts: ['mailbox'] });
     expect(await problemOf(start({ parts: ['mailbox'] }))).to.equal(
       `The development stack is running already in ${directory} (process ${process.pid}). Stop it first, with Ctrl-C in its terminal.`,

@@ -68,7 +68,7 @@ describe('links between pages', () => {
     expect(pages.filter((page) => page.startsWith('docs/') && !linked.has(page))).to.deep.equal([]);
   });
 
-  it('name each decision uniquely, because each decision has its own number', () => {
+  it('are unambiguous for decisions, because each decision has its own number', () => {
     const numbers = pages.flatMap((page) => /^docs\/adr\/(\d{4})-/.exec(page)?.[1] ?? []);
     expect(numbers.length).to.be.above(20);
     expect(numbers).to.deep.equal([...new Set(numbers)]);

@@ -85,7 +85,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(JSON.parse(body)).to.have.property('id', headers['webhook-id']);
   });
 
-  it('shows a library call and own code that both accept the service’s signatures', async () => {
+  it('shows a library call that accepts the service’s signatures', async () => {
     const secret = newSecret();
     const before = process.env['WEBHOOK_SECRET'];
     process.env['WEBHOOK_SECRET'] = secret;

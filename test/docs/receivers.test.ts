@@ -89,7 +89,7 @@ for (const example of examples) {
       expect(await timesHandled(id)).to.equal(1);
     });
 
-    it('accepts both signatures of a rotation, with the new or the former secret', async () => {
+    it('accepts a message with two signatures if the first or the second has the receiver’s secret', async () => {
       expect(await send(message(), [newSecret(), secret])).to.equal(204);
       expect(await send(message(), [secret, newSecret()])).to.equal(204);
     });

@@ -16,7 +16,7 @@ interface ForeignUsesOfContext {
 const settingsOfClub = 'Reads the settings of the club, checks that the club exists, and locks the club (ENG-6).';
 const people = 'Shows names and addresses of students in records, and locks students (ENG-6).';
 const administrators = 'Shows names and addresses of administrators in records and mails.';
-const sendsMails = 'Prepares mails to many students. Its own steps claim these mails later.';
+const sendsMails = 'Inserts mails to many students, which its own steps send later.';
 const decidesMails = 'Decides, when a worker claims a mail, whether the student still receives the mail.';
 const totals = 'Reads the totals of lists from tallies (ADR 11).';
 
@@ -106,7 +106,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     reads: [
       {
         tables: ['club_branding', 'media', 'media_renditions'],
-        reason: 'Reads a club’s look and the picture of its logo.',
+        reason: 'Reads a club’s branding and the picture of its logo.',
       },
     ],
   },

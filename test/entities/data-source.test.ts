@@ -163,7 +163,7 @@ describe('a connection to Postgres', () => {
   });
 });
 
-/** A letter, a length and the content. The length includes its own four bytes. */
+/** A message to Postgres. The length in it includes the four bytes of the length. */
 function message(letter: string, content: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(length.length + content.length);

@@ -12,7 +12,9 @@ export async function noticed(migration: MigrationInterface & { transaction?: bo
   };
   await migration.up(recorder as unknown as QueryRunner);
   const created = new Set<string>();
-  /** An interrupted run may have left these indexes incomplete, so the migration drops and creates them again. */
+  /**
+   * If an earlier run of the migration broke off, these indexes may be incomplete. The migration therefore drops and creates them again.
+   */
   const indexes = statements.map((statement) => nameIn(statement, /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\S+)/i));
   const isMadeAnew = (statement: string) => {
     const index = nameIn(statement, /^DROP INDEX CONCURRENTLY IF EXISTS (\S+)$/i);

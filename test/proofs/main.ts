@@ -1,7 +1,6 @@
 /**
  * `npm run prove -- NAME …` runs one of the proofs that take too long for `npm test`. Without a name, the command prints a table of the
- * proofs.
- * The proof gets the arguments that follow the name: `npm run prove -- faults webhooks`.
+ * proofs. It passes later arguments to the proof: `npm run prove -- faults webhooks`.
  */
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -2,7 +2,7 @@
 
 interface Proof {
   script: string;
-  /** The names of the parts of the proof; empty if it has none. */
+  /** Empty if the proof has only one part. */
   parts: readonly string[];
   /** About the duration of one run on two cores. */
   takes: string;

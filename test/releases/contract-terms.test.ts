@@ -116,11 +116,14 @@ describe('comparison of a contract with a later contract', () => {
 
   const breaks: [line: string, later: object][] = [
     ['no longer: post /things/{id}', document({ path: '/others/{id}' })],
-    ['no longer: post /things/{id} 200', document({ responses: { 201: { $ref: '#/components/responses/Thing' } } })],
+    ['no longer: post /things/{id} 200', document({ responses: {} })],
     ['no longer: post /things/{id} query page', document({ parameters: [idInPath] })],
     ['no longer: post /things/{id} body application/json', document({ bodyType: 'text/csv' })],
     ['no longer: schemas/Received/id type "string"', withReceived({ id: { type: 'integer' } })],
-    ['no longer: schemas/Received/at type "string"', withReceived({ at: { type: ['string', 'null'] } })],
+    [
+      'no longer: schemas/Received/at type "string"',
+      withReceived({ at: { type: ['string', 'null'], format: 'date-time' } }),
+    ],
     ['no longer: schemas/Received/parts/items type "integer"', withReceived({ parts: { items: { type: 'number' } } })],
     [
       'no longer: schemas/Received/state knows "open"',
@@ -169,7 +172,7 @@ describe('comparison of a contract with a later contract', () => {
     ['asked now: post /things/{id} body application/json x-max-bytes 500', document({ body: { 'x-max-bytes': 500 } })],
   ];
   for (const [line, later] of breaks)
-    it(`finds the broken term "${line}"`, () => expect(brokenTerms(document(), later)).to.include(line));
+    it(`finds the broken term "${line}"`, () => expect(brokenTerms(document(), later)).to.deep.equal([line]));
 
   it('finds the roles that an operation now requires if earlier every role could call the operation', () => {
     const earlier = document({ operation: { 'x-roles': undefined } });
@@ -179,6 +182,32 @@ describe('comparison of a contract with a later contract', () => {
   it('finds the session that an operation now requires if the operation earlier required none', () => {
     const earlier = document({ operation: { security: [] } });
     expect(brokenTerms(earlier, document())).to.deep.equal(['asked now: post /things/{id} security student or admin']);
+  });
+
+  it('finds the narrowing of one use of a schema that has several uses', () => {
+    const name = { $ref: '#/components/schemas/Received' };
+    const uses = (second: object) =>
+      document({
+        sentSchema: { properties: { first: name, second } },
+        receivedSchema: { type: 'string', maxLength: 9 },
+      });
+    const line = 'asked now: schemas/Sent/second maxLength 5';
+    expect(brokenTerms(uses(name), uses({ ...name, maxLength: 5 }))).to.deep.equal([line]);
+    expect(brokenTerms(uses(name), uses({ type: 'string', maxLength: 5 }))).to.deep.equal([line]);
+    expect(brokenTerms(uses(name), uses({ ...name, description: 'A name.' }))).to.deep.equal([]);
+  });
+
+  it('finds a header that may be absent now', () => {
+    const withHeader = (header: object) => document({ responses: { 200: { headers: { Age: header } } } });
+    expect(brokenTerms(withHeader({ required: true }), withHeader({}))).to.deep.equal([
+      'no longer: post /things/{id} 200 header Age is always there',
+    ]);
+  });
+
+  it('refuses a keyword that it does not judge', () => {
+    expect(() => brokenTerms(document(), withSent({ title: { ...sentTitle, multipleOf: 2 } }))).to.throw(
+      'The comparison does not know the keyword multipleOf of schemas/Sent/title',
+    );
   });
 
   it('compares schemas that refer to themselves', () => {

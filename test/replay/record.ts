@@ -1,8 +1,8 @@
 /**
  * Records the histories that replay.test.ts replays: `npm exec mocha test/replay/record.ts`, then `npm run format`.
  *
- * Records only the scenarios that have no file yet. A committed history stands for runs that are still open in an installation. The code
- * must replay this history for as long as such a run can last (30 days for a delivery). If a change of a workflow needs new histories,
+ * Records only the scenarios that have no file yet. Installations may still have open runs with such a history. The code must therefore
+ * replay a history for as long as a run can last (30 days for a delivery). If a change of a workflow needs new histories,
  * rename the old file (`failure-then-success-until-<date>.json`) and record the scenario in a new file.
  */
 import { commitHistory, isCommitted } from '../toolkit/drive/replay.ts';

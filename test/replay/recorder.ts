@@ -36,7 +36,7 @@ import { testObjectStore } from '../toolkit/stack/storage.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
-/** A record whose run starts, with the search attributes of the run. */
+/** A record for which a run starts, with the search attributes of the run. */
 interface Subject {
   id: Id;
   clubId: Id;
@@ -46,7 +46,7 @@ interface Subject {
 export interface Recorder {
   /** The Temporal server of the stack. */
   temporal: TemporalClient;
-  /** Starts or signals a run on the server of the stack, by one of the methods that the relay uses. */
+  /** Starts or signals a run on the real server with one of the methods that the relay uses. */
   by: Record<
     keyof WorkflowClient,
     (type: WorkflowType, subject: Subject, ...further: unknown[]) => Promise<WorkflowHandle>
@@ -66,7 +66,7 @@ export interface Recorder {
     processor: PaymentProcessor;
     /** Called when the next source is read. */
     onSourceRead: () => Promise<void>;
-    /** The number of next sales notices whose processing fails unexpectedly. */
+    /** Processing fails unexpectedly for this number of the next sales notices. */
     noticeFaults: number;
     /** The number of next steps on files that fail unexpectedly. */
     fileFaults: number;

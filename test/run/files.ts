@@ -21,7 +21,7 @@ export function isUnitTest(file: string, reachable = new Map<string, boolean>())
   return !reaches(file, stackModules, reachable);
 }
 
-/** @returns whether the file is one of the modules or imports one of them, directly or indirectly */
+/** @returns whether the file is one of the modules, or imports a module directly or indirectly */
 export function reaches(file: string, modules: readonly string[], reachable = new Map<string, boolean>()): boolean {
   const known = reachable.get(file);
   if (known !== undefined) return known;
@@ -56,7 +56,7 @@ export function longestFirst(files: readonly string[], durations: Durations): st
   return files.toSorted((one, other) => secondsOf(other) - secondsOf(one) || one.localeCompare(other));
 }
 
-/** Puts the files whose text contains all of these words first, because the requested test is probably in one of these files. */
+/** Puts files that contain all of these words first, because one of them probably contains the requested test. */
 export function likeliestFirst(files: readonly string[], words: string): string[] {
   const searchWords = words.toLowerCase().split(/\W+/).filter(Boolean);
   const isLikely = (file: string) => {
@@ -67,7 +67,7 @@ export function likeliestFirst(files: readonly string[], words: string): string[
   return [...likely, ...files.filter((file) => !likely.has(file))];
 }
 
-/** Returns the same files in a random order that depends only on the seed. */
+/** Returns the files in a random order that depends only on the seed. */
 export function shuffled(files: readonly string[], seed: number): string[] {
   let state = seed >>> 0;
   const random = () => {

@@ -58,7 +58,7 @@ writeFileSync(timingsFile, '');
 writeFileSync(crashesFile, '');
 const first = runAndCheck(inOrder(positionals.length > 0 ? positionals : requestedFiles()));
 if (first === undefined) {
-  process.exitCode = 1; // Mocha itself failed, and has printed the reason.
+  process.exitCode = 1; // Mocha failed, and has printed the reason.
 } else {
   const again = [...new Set(first.failures.map(({ file }) => file))].filter(Boolean);
   if (again.length > 0) {

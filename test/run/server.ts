@@ -33,8 +33,8 @@ export interface RunServer {
 
 const directoryPrefix = 'club-learning-test-';
 /**
- * The time limit for connecting to Postgres. At high load, connecting takes longer than a service would wait. The limit is below mocha's
- * limit of 20 s, so that an exhausted pool still fails with its own error.
+ * The time limit for a connection to Postgres. It is longer than in the service, because the machine may be busy. It is below mocha's limit
+ * of 20 s, so that an exhausted pool is reported as such.
  */
 const connectWithinMs = 15_000;
 
@@ -177,7 +177,7 @@ function withDatabase(url: string, name: string): string {
 const namespaceOf = (job: number) => `test-${job}`;
 const directoryOf = (pid: number) => path.join(os.tmpdir(), `${directoryPrefix}${pid}`);
 
-/** Removes the directories that killed runs have left. The name of a run's directory contains the process id of the run. */
+/** Removes the directories of killed test runs. The name of each directory contains the process id of the run. */
 async function removeLeftovers(): Promise<void> {
   const names = (await readdir(os.tmpdir())).filter((name) => name.startsWith(directoryPrefix));
   const dead = names

@@ -1,4 +1,4 @@
-/** Tests that each title of a test fits into one line of a report and stands in a file that mocha runs. */
+/** Tests that the title of each test fits into one line of a report, and that mocha runs the file of the test. */
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,8 +7,7 @@ import { projectDirectory } from '../../dev/project.ts';
 
 const longest = 100;
 /**
- * Files that record histories and releases. A person runs these files. Their titles name what the person does, such as “recording a
- * release”.
+ * A person runs these files to record histories and releases. Their titles name this action, such as “recording a release”.
  */
 const recorders = /^test\/(?:replay|releases)\/record[\w-]*\.ts$/;
 
@@ -59,7 +58,7 @@ describe('titles of tests', () => {
     expect(long, listed(long)).to.have.length(0);
   });
 
-  it('stand in files that end in .test.ts, or in recorders', () => {
+  it('appear only in files that end in .test.ts, or in recorders', () => {
     const others = titles.filter(({ file }) => !file.endsWith('.test.ts') && !recorders.test(file));
     expect(others, listed(others)).to.have.length(0);
   });

@@ -40,7 +40,7 @@ describe('the generated part of the SDK', () => {
     );
   });
 
-  it('is not generated if two different enumerations would get the same name', () => {
+  it('is not generated if two different enumerations need one name', () => {
     const document = withSchemas({
       KnotKind: growing('bend'),
       Knot: { type: 'object', properties: { kind: growing('hitch') } },

@@ -112,7 +112,7 @@ describe('retries of the SDK', () => {
     expect(server.requests).to.have.length(1);
   });
 
-  it('ends each try at its time limit, and names the limit', async () => {
+  it('ends each try at the time limit, and reports the limit in the error', async () => {
     const client = await clientOf(['hang'], { timeoutMs: 50, retries: 1 });
     const error = await failureOf(client.getStudent({ path }));
     expect(error).to.be.instanceOf(TimeoutError);

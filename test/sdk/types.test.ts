@@ -13,7 +13,7 @@ import {
   type WebhookEvent,
 } from '../../sdk/src/index.ts';
 
-/** Whether each of two types can be used as the other. */
+/** Whether each of the two types is assignable to the other. */
 type Equal<One, Other> = [One, Other] extends [Other, One] ? true : false;
 /** The compiler refuses `false`. */
 const holds = <Claim extends true>(claim: Claim): Claim => claim;

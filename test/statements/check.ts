@@ -15,7 +15,7 @@ export interface CheckedRows {
   rows: number;
   /** A sentence for each difference, with the position of the row in the code. */
   wrong: string[];
-  /** The positions of rows whose statements the test run did not send. */
+  /** The positions of declared rows for which the test run sent no statement. */
   unseen: string[];
   /** The number of records that were not checked, because their file changed after the recording. */
   outdated: number;

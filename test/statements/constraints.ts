@@ -13,7 +13,7 @@ interface Test {
 }
 
 export interface Constraint {
-  /** `equal`: both tests are true, or both are false. `either`: at least one test is true. */
+  /** `equal`: both conditions are true, or both are false. `either`: at least one condition is true. */
   readonly kind: 'equal' | 'either';
   readonly tests: readonly [Test, Test];
 }

@@ -28,7 +28,7 @@ export interface DeclaredProperty {
 export interface DeclaredRow {
   readonly at: Position;
   readonly properties: readonly DeclaredProperty[];
-  /** The type of columns whose names are not declared, as in `Record<string, …>`. */
+  /** The type of all columns without a declared name, as in `Record<string, …>`. */
   readonly others: Omit<DeclaredProperty, 'name' | 'optional'> | undefined;
 }
 
@@ -117,8 +117,7 @@ class Reader implements DeclaredRows {
   }
 
   /**
-   * Finds the row of a call in a generic helper. The caller of the helper declares the row. If the caller is generic too, its own caller
-   * declares the row.
+   * Finds the row type of a call in a generic helper. The first caller that is not generic declares the row type.
    */
   #rowOfCaller(inner: ts.CallExpression, type: ts.Type, callers: readonly Position[]): DeclaredRow | undefined {
     let parts = type.isIntersection() ? type.types : [type];

@@ -198,7 +198,6 @@ function parseAndDescribe(
       handleRowDescription(message: { fields: readonly Field[] }) {
         fields = message.fields;
       },
-      // The driver calls one of the next two functions.
       handleError(failure: Error) {
         client.off('notice', onNotice as never);
         resolve({ error: failure.message });

@@ -44,11 +44,11 @@ const mayAnswerNull =
 /** Functions that accept null arguments and never return null. */
 const neverNull =
   /^(?:concat|concat_ws|format|num_nulls|num_nonnulls|jsonb?_build_(?:object|array)|quote_nullable|array_append|array_prepend|array_cat|array_remove|set_config|make_interval|pg_notify)$/;
-/** Functions in FROM whose rows contain no null, if their arguments contain no null. */
+/** Functions in FROM that return rows without null if their arguments contain no null. */
 const fullRows =
   /^(?:unnest|generate_series|generate_subscripts|jsonb?_array_elements|jsonb?_object_keys|jsonb?_each|regexp_split_to_table|string_to_table|regexp_matches)$/;
 const countingWindows = /^(?:row_number|rank|dense_rank|percent_rank|cume_dist|ntile|count)$/;
-/** Aggregates whose result is null if there are no rows. In a group their result is never null, because a group has rows. */
+/** These aggregates return null only if there are no rows. A group always has rows. */
 const collecting = /^(?:array_agg|jsonb?_agg|jsonb?_object_agg)$/;
 
 /**

@@ -9,7 +9,7 @@ import { projectDirectory } from '../../dev/project.ts';
 import { observeStatements, type StatementObserver } from '../../platform/infra/postgres/observed-statements.ts';
 import type { Position, RecordedStatement } from './records.ts';
 
-/** The folders whose row types are checked. */
+/** The row types in these folders are checked. */
 export const checkedFolders = ['activities', 'api', 'commands', 'contract', 'domain', 'entities', 'platform', 'worker'];
 /** These files only forward statements. The calls that declare the rows are in other files. */
 const adapters = new Set(
@@ -56,7 +56,7 @@ export const recordingArguments: readonly string[] = [
 
 /**
  * @param write receives a line for each different record
- * @param folders the folders of the code whose statements are recorded
+ * @param folders only statements of code in these folders are recorded
  */
 export function statementRecorder(
   write: (line: string) => void,

@@ -6,7 +6,7 @@ import { projectDirectory } from '../../dev/project.ts';
 /** The folder with the records of the last test run that checked rows. */
 export const recordsFolder = path.join(projectDirectory, '.data', 'test-statements');
 
-/** This test file runs after the test files whose statements it checks. */
+/** This test file runs last, because it checks the statements of the other test files. */
 export const statementsTest = 'test/statements/statements.test.ts';
 
 /** A position in a file. Lines and columns begin at 1, as in V8. */
@@ -18,7 +18,7 @@ export interface Position {
 
 export interface RecordedStatement {
   readonly text: string;
-  /** The name of a prepared statement, whose definition declares the row. */
+  /** The name of a prepared statement. Its definition declares the row. */
   readonly name?: string;
   /** The positions of the call and of its callers, the innermost first. */
   readonly calls: readonly Position[];
@@ -35,7 +35,7 @@ export function readRecords(folder: string): RecordedStatement[] {
   });
 }
 
-/** @returns a function that tells whether a file changed after the recording, so that its calls may have other positions */
+/** @returns a function that tells whether a file changed after the recording. Calls in a changed file may have moved */
 export function changedSince(folder: string): (file: string) => boolean {
   const oldest = Math.min(...filesIn(folder).map((file) => statSync(file).birthtimeMs));
   return (file) =>

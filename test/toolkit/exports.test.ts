@@ -21,7 +21,7 @@ const foundWithoutImport = new Set([
   'test/proofs/simulation/temporal/workflow.ts continueAsNew',
 ]);
 
-/** The toolkit folders that may contain a name with this prefix. `expectError` calls the API itself. */
+/** The toolkit folders that may export a name with this prefix. */
 const folders: readonly { prefix: RegExp; allowed: readonly string[] }[] = [
   { prefix: /^build[A-Z]/, allowed: ['builders'] },
   { prefix: /^start[A-Z]/, allowed: ['stack', 'fakes'] },
@@ -87,7 +87,7 @@ describe('exports under test/', () => {
   });
 
   for (const { prefix, allowed } of folders)
-    it(`that match ${prefix} stand in ${allowed.map((folder) => `toolkit/${folder}`).join(' or ')}`, () => {
+    it(`that match ${prefix} are in ${allowed.map((folder) => `toolkit/${folder}`).join(' or ')}`, () => {
       const misplaced = exported.filter(
         ({ file, name }) =>
           file.startsWith('test/toolkit/') &&

@@ -118,7 +118,7 @@ describe('a worker that limits concurrent attempts', () => {
       now = Date.now();
     });
 
-    it('deletes neither earlier attempts nor attempts of other deliveries', async () => {
+    it('keeps earlier attempts and attempts of other deliveries', async () => {
       for (const delivery of [one, other]) await stepOf(delivery, refused, now);
       const again = now + minute;
       await claimed(other, again);

@@ -103,7 +103,7 @@ describe('a fan-out that claims first attempts for its own process (HOOK-15)', (
     { what: 'begins in another process', isEager: false },
     { what: 'cannot be started', isEager: new Error('away') },
   ]) {
-    it(`gives up the claimed attempt and wakes the run if the run ${what}`, async () => {
+    it(`deletes the claimed attempt and wakes the delivery if the run ${what}`, async () => {
       const run = await fanOutOne();
       const woken = await wakesBy(subscription.clubId, () => startRun(run, isEager).catch(() => {}));
       expect(woken).to.deep.equal([deliveryRun({ id: run.subjectId })]);
@@ -116,11 +116,11 @@ describe('a fan-out that claims first attempts for its own process (HOOK-15)', (
 
   for (const { what, isEager, claimable } of [
     {
-      what: 'keeps the permit of a run that begins in another process',
+      what: 'keeps the permit if the run begins in another process',
       isEager: false,
       claimable: 8,
     },
-    { what: 'releases the permit of a run whose start failed', isEager: new Error('away'), claimable: 16 },
+    { what: 'releases the permit if the run cannot be started', isEager: new Error('away'), claimable: 16 },
   ]) {
     it(what, async () => {
       const runs = await fanOut(8);
@@ -130,7 +130,7 @@ describe('a fan-out that claims first attempts for its own process (HOOK-15)', (
     });
   }
 
-  it('keeps its claim if the run begins before the call that starts the run returns', async () => {
+  it('keeps the claim if the run begins before the start call returns', async () => {
     const run = await fanOutOne();
     const woken = await wakesBy(subscription.clubId, () => startRun(run, false, () => step(run)));
     expect(woken).to.deep.equal([]);
@@ -154,7 +154,7 @@ describe('a fan-out that claims first attempts for its own process (HOOK-15)', (
     expect(await fanOutOne()).to.have.property('claimed');
   });
 
-  it('lets the run make a new claim if the first claim is older than 5 s', async () => {
+  it('lets the run claim again if the claim is older than 5 s', async () => {
     const [old, young] = [await fanOutOne(), await fanOutOne()];
     for (const run of [old, young]) await startRun(run, true);
     pass(4_999);
@@ -175,7 +175,7 @@ describe('a fan-out that claims first attempts for its own process (HOOK-15)', (
       expect((await deliveryRow(subjectId)).fence, subjectId).to.equal(claimed ? 1 : 0);
   });
 
-  it('makes the claimed attempt when a permit becomes free', async () => {
+  it('makes the attempt when a permit becomes free', async () => {
     const runs = await fanOut(9);
     const isLocal: (boolean | undefined)[] = [];
     const all = runs.map((run) => startRun(run, true).then((local) => isLocal.push(local)));
@@ -190,7 +190,7 @@ describe('a fan-out that claims first attempts for its own process (HOOK-15)', (
     expect(posts).to.equal(9);
   });
 
-  it('returns its claim if no permit becomes free in time', async () => {
+  it('gives up the claim if no permit becomes free within a second', async () => {
     const runs = await fanOut(9);
     const [last] = runs.slice(8);
     if (!last) throw new Error('The fan-out made fewer than nine deliveries.');

@@ -142,7 +142,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       ).to.have.length(256 - 32);
     });
 
-    it('is granted up to the maximum of all endpoints', () => {
+    it('is refused above the maximum for all endpoints', () => {
       const scene = laneOf(6);
       const [first = ''] = fill(scene, 6);
       answers(scene, 'seventh');
@@ -183,7 +183,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquireMany(scene, 9, 'quick')).to.have.length(6);
     });
 
-    it('counts against the limit of unknown endpoints until its release', () => {
+    it('counts against the limit for endpoints without a quick answer until it is released', () => {
       const scene = laneOf(4);
       const id = acquire(scene, 'new-1') ?? '';
       answers(scene, 'new-1');
@@ -334,7 +334,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'third'), 'a second permit').to.equal(undefined);
     });
 
-    it('is logged and left to a workflow run if it throws', async () => {
+    it('is logged and left to a workflow run if its request throws an error', async () => {
       const scene = laneOf(4);
       const id = begin(scene, 'endpoint');
       await settle();
@@ -347,7 +347,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'other')).to.be.a('string');
     });
 
-    it('does not affect the other attempts of its fan-out if it throws', async () => {
+    it('does not affect other attempts of the fan-out if its request throws an error', async () => {
       const scene = laneOf(16);
       const [bad, good] = [acquire(scene, 'bad') ?? '', acquire(scene, 'good') ?? ''];
       scene.lane.begin([claimedAs(bad, 'bad'), claimedAs(good, 'good')]);

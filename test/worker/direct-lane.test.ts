@@ -138,7 +138,7 @@ describe('the direct lane of webhook deliveries (HOOK-18)', function () {
       expect(again?.body).to.deep.equal(first?.body);
     });
 
-    it('starts a workflow run only for an endpoint whose last attempt failed', async () => {
+    it('starts a workflow run only if the last attempt at the endpoint failed', async () => {
       const { receiver, subscription } = await subscribed();
       const failing = await buildEndpoint(subscription.clubId, `${receiver.url}/failing`);
       await alter('webhook_endpoints', failing.id, { consecutive_failures: 1 });
@@ -161,8 +161,8 @@ describe('the direct lane of webhook deliveries (HOOK-18)', function () {
   });
 
   /**
-   * `before` kills four workers at different points, each with its own delivery, and a fifth during the hand-over. Then another worker
-   * finds their rows. The test sets the ends of the leases.
+   * `before` kills four workers at different points, and a fifth worker during the hand-over. Each worker has one delivery. The tests end
+   * the leases. Then another worker continues the deliveries.
    */
   describe('after the kill of a worker', () => {
     interface Remains extends Scene {
@@ -335,7 +335,7 @@ describe('the direct lane of webhook deliveries (HOOK-18)', function () {
       { from: direct, to: workflow },
       { from: workflow, to: direct },
     ]) {
-      it(`deliver all facts after a change from ${from.WEBHOOK_FIRST_ATTEMPT} to ${to.WEBHOOK_FIRST_ATTEMPT}`, async () => {
+      it(`deliver all facts after the setting changes from ${from.WEBHOOK_FIRST_ATTEMPT} to ${to.WEBHOOK_FIRST_ATTEMPT}`, async () => {
         const receiver = await engine.receiver((_, number) => (number > endpoints ? { status: 200 } : 'hang'));
         const before = await startWorker(from);
         const events = await committed(await subscriptionsOf(receiver));

@@ -117,7 +117,7 @@ describe('a run of an automation after its worker was killed', function () {
     ['run_mail_claimed', { ...awarded, mail: 'sending' }, 'outcome_unknown', 0],
     ['run_mail_handed_over', { ...awarded, mail: 'sending' }, 'outcome_unknown', 1],
   ] as const)
-    it(`completes after a kill at ${place}, with the mail ${mailed} and ${copies} copies sent`, async () => {
+    it(`ends after a kill at ${place}, the outcome of the mail is ${mailed} (received mails: ${copies})`, async () => {
       const { clubId, automationId, runId, student, signal, remains } = scenes[place];
       expect([signal, remains]).to.deep.equal(['SIGKILL', rowsAfterKill]);
       expect(await rowsOf(runId)).to.deep.equal({

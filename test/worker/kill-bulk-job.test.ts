@@ -64,7 +64,7 @@ describe('a bulk job after two workers were killed', function () {
     expect(counted).to.deep.equal([{ students: rows, least: 7, most: 7, awards: rows }]);
   });
 
-  it('ends its run as completed', async () => {
+  it('is completed by its workflow', async () => {
     const run = temporal().workflow.getHandle(workflowIdOf('bulkJob', jobId));
     expect(await run.result()).to.equal('completed');
   });

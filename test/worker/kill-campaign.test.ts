@@ -1,4 +1,4 @@
-/** Kills a worker at each failpoint of a mail of a campaign or digest. */
+/** Kills a worker at each failpoint while it sends a mail of a campaign or digest. */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { scheduleCampaign } from '../../domain/campaigns/states.ts';

@@ -1,4 +1,4 @@
-/** Kills a worker at each failpoint of a sales notice. */
+/** Kills a worker at each failpoint while it processes a sales notice. */
 import { expect } from 'chai';
 import type { Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -27,13 +27,13 @@ describe('a sales notice after its worker was killed', function () {
 
   before('kill two workers, and start a third', async function () {
     this.timeout(180 * second);
-    recorded = await killedAt('notice_recorded'); // read before the next worker starts and processes a pending notice
+    recorded = await killedAt('notice_recorded'); // The test reads this row before a later worker changes it.
     claimed = await killedAt('notice_claimed');
     const source = await testDatabase();
     for (const table of ['facts', 'wakes', 'sales_notices'])
       await source.query(`UPDATE ${table} SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
     await startWorker();
-    // Temporal gives an activity to another worker after its time limit of 15 s.
+    // The time limit of the activity is 15 s. Then Temporal gives it to another worker.
     await until('both processed', { timeoutMs: 40 * second }, async () => {
       const rows = [await noticeRow(claimed.id), await noticeRow(recorded.id)];
       return rows.every(({ status }) => status === 'processed');
@@ -64,14 +64,14 @@ describe('a sales notice after its worker was killed', function () {
     expect(await noticeRow(id)).to.include({ status: 'processed', errorCode: null });
   }
 
-  it('has no effect after a kill between claim and commit', async () => {
+  it('is processed again if the worker is killed between claim and commit', async () => {
     expect(claimed).to.include({ signal: 'SIGKILL', purchases: 0 });
     expect(claimed.remains).to.include({ status: 'pending', attemptCount: 1 });
     await expectOneSale(claimed);
     expect(await noticeRow(claimed.id)).to.include({ attemptCount: 2 });
   });
 
-  it('keeps its effects after a kill that follows the commit', async () => {
+  it('is not processed again if the worker is killed after the commit', async () => {
     expect(recorded).to.include({ signal: 'SIGKILL', purchases: 1 });
     expect(recorded.remains).to.include({ status: 'processed', attemptCount: 1 });
     await expectOneSale(recorded);

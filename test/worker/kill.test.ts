@@ -30,8 +30,8 @@ interface Scene extends TestWebhookDelivery {
 }
 
 /**
- * `before` kills five workers at different points, each with its own delivery. A sixth worker then finds their rows. The test ends the
- * leases.
+ * `before` kills five workers at different points. Each worker has one delivery. The test ends the leases. Then a sixth worker continues
+ * the deliveries.
  */
 describe('the kill of a worker that makes a delivery', function () {
   this.timeout(180 * second);

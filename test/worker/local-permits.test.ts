@@ -28,7 +28,7 @@ describe('permits of local first attempts', () => {
     }
   };
 
-  it('are granted up to the total', async () => {
+  it('are refused above the total', async () => {
     const permits = createLocalPermits(bounds);
     await fill(permits, 4);
     const fifth = await request(permits, 'fifth', 'endpoint');
@@ -69,7 +69,7 @@ describe('permits of local first attempts', () => {
     expect(permits.reserve('a3', 'a') && permits.reserve('a4', 'a'), 'both permits of the endpoint').to.equal(true);
   });
 
-  it('can be reserved up to the total and the endpoint’s limit', async () => {
+  it('can be reserved up to the total limit and the limit of the endpoint', async () => {
     const permits = createLocalPermits(bounds);
     const ids = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3', 'c1'];
     expect(ids.filter((id) => permits.reserve(id, id.slice(0, 1)))).to.deep.equal(
@@ -136,7 +136,7 @@ describe('permits of local first attempts', () => {
     { what: 'failed', report: { ok: false, durationMs: 5 } },
     { what: 'took longer than 100 ms', report: { ok: true, durationMs: 101 } },
   ]) {
-    it(`are refused to an endpoint whose last attempt ${what}`, async () => {
+    it(`are refused if the last attempt at the endpoint ${what}`, async () => {
       const permits = createLocalPermits(bounds);
       permits.report('endpoint', report);
       expect((await request(permits, 'one', 'endpoint')).answer).to.equal(false);
@@ -155,7 +155,7 @@ describe('permits of local first attempts', () => {
     expect(await waiting.now()).to.equal(false);
   });
 
-  it('count as slow after they are held for one second', async () => {
+  it('count as slow after one second without a release', async () => {
     const permits = createLocalPermits(bounds);
     await fill(permits, 4, 'hung');
     const waiting = await request(permits, 'quick-1', 'quick-endpoint-1');
@@ -180,7 +180,7 @@ describe('permits of local first attempts', () => {
     expect(await waiting.now()).to.equal(true);
   });
 
-  it('ignore a second release, and a release of a permit that is not held', async () => {
+  it('ignore a second release, and a release of a permit that was never granted', async () => {
     const permits = createLocalPermits({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
     await fill(permits, 1);
     permits.release('somebody-else');

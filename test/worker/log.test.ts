@@ -32,7 +32,7 @@ describe('the metrics and the log of a worker process', function () {
     if (!mailbox) throw new Error('The stack has no mailbox, which these tests set to refuse a mail.');
     const [accepted, refused, obsolete] = await Promise.all([recipient(), recipient(), recipient()]);
     recipients = [accepted, refused, obsolete];
-    // Without a bundle file the worker makes its own bundle.
+    // Without a bundle file, the worker bundles the workflows.
     worker = await startWorker({ LOG_LEVEL: 'debug', WORKFLOW_BUNDLE_FILE: '' });
     mailbox.failNext({ at: 'rcpt', reply: 451, to: refused.email });
     await Promise.all([requestMailTo(accepted), requestMailTo(refused), requestMailTo(obsolete, { tokenLeft: false })]);

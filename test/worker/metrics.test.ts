@@ -209,7 +209,7 @@ describe('the gauges of webhooks and automations', () => {
     expect(await increase()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
 
-  it('do not count an endpoint as throttled during its release after a pause', async () => {
+  it('do not count an endpoint as throttled when it is enabled after a pause', async () => {
     await enableEndpoint(...(await endpointOf(paused)));
     expect(await increase()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });

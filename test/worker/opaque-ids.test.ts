@@ -117,7 +117,7 @@ describe('the data of a student in Temporal (ENG-12)', function () {
     return texts.join('\n');
   }
 
-  it('comes from a mail, failed deliveries and failed steps', () => {
+  it('contains a mail, failed deliveries and failed steps', () => {
     expect(receiver.requests).to.have.length(10);
     expect(token).to.have.length(43);
     expect(text).to.contain('transactionalMail').and.to.contain('webhookDelivery');

@@ -29,7 +29,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { noLocalAttempts } from '../../worker/lanes/attempt-permits.ts';
 import { factBatches, firstAttempts } from '../../worker/reports/metrics.ts';
 
-/** Its calls wait until the test calls `release`. */
+/** Calls of this client wait until the test calls `release`. */
 class WaitingEngine {
   readonly started: string[] = [];
   readonly woken: string[] = [];
@@ -156,7 +156,7 @@ describe('the relay', () => {
       });
     });
 
-    it('sends each of them exactly once', async () => {
+    it('handles each fact and each wake exactly once', async () => {
       engine.release();
       const waiting = async () => {
         const source = await testDatabase();
@@ -170,7 +170,7 @@ describe('the relay', () => {
     });
   });
 
-  it('starts the run eagerly for a new wake of some types', async () => {
+  it('starts runs of some workflow types eagerly if the wake is new', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
@@ -197,7 +197,7 @@ describe('the relay', () => {
     { workflowType: 'transactionalMail', restMs: 500 }, // there are six permits, and each mail holds a permit for half a second
     { workflowType: 'automationRun', restMs: 1_500 }, // one wake counts as three mails
   ] as const)
-    it(`limits how fast it sends bulk wakes of ${workflowType} (ENG-15)`, async () => {
+    it(`limits how fast it sends wakes of ${workflowType} with the priority bulk (ENG-15)`, async () => {
       const { db } = await testDeps();
       const { id: clubId } = await buildClub();
       const wakeOf = (priority: 0 | 2) => ({
@@ -350,7 +350,7 @@ describe('the relay', () => {
     }
   });
 
-  it('calls beforeStart only for a wake that starts its run eagerly', async () => {
+  it('calls beforeStart only before it starts a run eagerly', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });

@@ -247,7 +247,7 @@ describe('a fact and its delivery', function () {
       const eventIds = await Promise.all(hanging.map((one) => commitFact(one)));
       await hung.waitFor(16, 5 * second);
       await commitFact(subscription);
-      await receiver.waitFor(1, 5 * second); // while the other receivers still hang
+      await receiver.waitFor(1, 5 * second); // The other receivers still hang.
       released.resolve();
       for (const [index, one] of hanging.entries())
         await untilDelivery((await deliveryAfterFanOut(eventIds[index] ?? '', one)).id, 'succeeded', 15 * second);

@@ -133,7 +133,7 @@ describe('the removal of a student', function () {
     const { db, vault } = await testDeps();
     // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into answers whose shape the contract has just confirmed
     const send = async (method: string, path: string, options: Call = {}, status?: number): Promise<any> => {
-      // Every request with a session has a key, so that all answers are kept.
+      // Every request with a session gets an idempotency key, so that the service stores all answers.
       const key = options.token !== undefined && ['POST', 'PATCH'].includes(method) && { 'idempotency-key': newId() };
       const answer = await callAt(served.base, method, path, { ...options, headers: { ...options.headers, ...key } });
       if (status !== undefined) expect(answer.status, `${method} ${path}: ${answer.text}`).to.equal(status);
@@ -168,7 +168,7 @@ describe('the removal of a student', function () {
     await send('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
     await noteFilledTables();
 
-    // Two completed courses with two certificates, one of which is revoked.
+    // Completes two courses, and revokes one of the two certificates.
     const [course, other] = [
       await buildOpenCourse(club.id, { lessons: 1, points: 5, certificateOnCompletion: true }),
       await buildOpenCourse(club.id, { lessons: 1, certificateOnCompletion: true }),
@@ -201,7 +201,7 @@ describe('the removal of a student', function () {
     await noteFilledTables();
     expect(level.id).to.be.a('string');
 
-    // A purchase, a subscription, and an unreadable notice of a sale.
+    // Creates a purchase, a subscription, and an unreadable sales notice.
     await admin('POST', '/products', {
       platform: 'generic',
       external_id: tag,
@@ -396,7 +396,7 @@ describe('the removal of a student', function () {
 
     const { retain } = retentionActivities({ db, vault, storage: await testObjectStore() });
     await db.source.query(`INSERT INTO code_failure_counts VALUES ($1, current_date, 3)`, [addressKeyOf(vault, email)]);
-    await retain(Date.now()); // adds the pending changes of tallies to the tallies of lists and histories
+    await retain(Date.now()); // adds the tally changes to the tallies
     await noteFilledTables();
 
     const requestId = model.requests[0]?.id ?? '';

@@ -84,7 +84,7 @@ describe('a signal to the run of a delivery (ENG-1)', function () {
       expect(eventsNamed(await historyOf(scene.delivery), 'workflowTaskFailedEventAttributes')).to.have.length.above(0);
     });
 
-    it('does not change the time of the next attempt if the attempt fails', async () => {
+    it('does not make the next attempt earlier if the attempt fails', async () => {
       const scene = await delayedDelivery({ status: 500 });
       await wakeAndAnswer(scene);
       await scene.receiver.waitFor(2, 15 * second);
@@ -100,7 +100,7 @@ describe('a signal to the run of a delivery (ENG-1)', function () {
       await expectLocalAndSignaled(scene.delivery);
     });
 
-    it('causes one more attempt if it comes from a resend', async () => {
+    it('causes one more attempt if a person requested a resend', async () => {
       const scene = await delayedDelivery({ status: 200 });
       await resend(scene.delivery);
       await untilSignaled(scene.delivery);

@@ -36,7 +36,7 @@ describe('the sweeper in a worker', function () {
     worker = await startWorker({ WORKER_TASK_QUEUES: 'webhooks,mail,sales,upkeep' });
     const schedule = temporal().schedule.getHandle('sweeper');
     await schedule.pause();
-    // A killed worker's open round would block further rounds until its time limit.
+    // If a killed worker left an open run of the schedule, no new run would start until its time limit.
     for (const { workflow } of (await schedule.describe()).info.runningActions) {
       await temporal()
         .workflow.getHandle(workflow.workflowId)
@@ -70,7 +70,7 @@ describe('the sweeper in a worker', function () {
     expect(await round(), 'the next round').to.deep.equal({ rescued: 0 });
   });
 
-  it('rescues a mail whose workflow run was never started', async () => {
+  it('rescues a mail if its workflow run was never started', async () => {
     const { mailbox } = await testStack();
     const { db, vault } = await testDeps();
     const { id: clubId } = await buildClub();

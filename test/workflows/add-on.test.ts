@@ -19,7 +19,7 @@ import { expect } from 'chai';
 
 const hour = 3_600_000;
 
-describe('the run of an add-on', function () {
+describe('the workflow of an add-on', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -96,7 +96,7 @@ describe('the run of an add-on', function () {
     ['declined', 0, 'failed'],
   ];
   for (const [fate, paid, outcome] of fates) {
-    it(`ends as ${outcome} with ${paid} charges if the API’s own attempt ended with ${fate}`, async () => {
+    it(`ends as ${outcome} if the API’s attempt to charge ended with ${fate} (charges: ${paid})`, async () => {
       const clubId = await buyer();
       const id = newId();
       stripe.fates = [fate];
@@ -108,7 +108,7 @@ describe('the run of an add-on', function () {
     });
   }
 
-  it('is not charged again if the API made the charge before it died', async () => {
+  it('makes no second charge if the API died after it made the charge', async () => {
     const clubId = await buyer();
     const row = await abandoned(clubId);
     const { amount, currency } = { amount: 1_000, currency: 'usd' };
@@ -127,13 +127,13 @@ describe('the run of an add-on', function () {
     expect(stripe.payments).to.have.length(1);
   });
 
-  it('is charged with the API’s idempotency key if the API died before the charge', async () => {
+  it('makes the charge with the API’s idempotency key if the API died before the charge', async () => {
     const row = await abandoned(await buyer());
     expect(await (await start(row)).result()).to.equal('active');
     expect(stripe.calls).to.deep.equal(['GET /v1/payment_intents', `POST /v1/payment_intents ${row.id}`]);
   });
 
-  it('is retried with growing waits while the payment processor is unavailable', async () => {
+  it('tries again with growing waits while the payment processor is unavailable', async () => {
     const row = await abandoned(await buyer());
     stripe.up = false;
     beforeStep = (step) => {
@@ -147,7 +147,7 @@ describe('the run of an add-on', function () {
     ]);
   });
 
-  it('is not charged after 23 hours, but finds an earlier charge', async () => {
+  it('makes no charge after 23 hours, but finds an earlier charge', async () => {
     const [withoutCharge, withCharge] = [await abandoned(await buyer()), await abandoned(await buyer())];
     stripe.up = false;
     beforeStep = () => {
@@ -170,7 +170,7 @@ describe('the run of an add-on', function () {
     expect(stripe.calls.filter((text) => text.startsWith('POST'))).to.deep.equal([]);
   });
 
-  it('is charged once by five concurrent steps', async () => {
+  it('makes only one charge in five concurrent steps', async () => {
     const { db } = await testDeps();
     const row = await buildAddOn(await buyer());
     stripe.delayMs = 100;
@@ -189,7 +189,7 @@ describe('the run of an add-on', function () {
     expect(await addOnRow(slow.id)).to.include({ status: 'pending' });
   });
 
-  it('leaves only ids in its history', async () => {
+  it('stores only ids in the workflow history', async () => {
     const clubId = await buyer();
     const row = await abandoned(clubId);
     const handle = await start(row);

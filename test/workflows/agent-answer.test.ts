@@ -14,7 +14,7 @@ import { expect } from 'chai';
 
 const second = 1_000;
 
-describe('the run of an answer', function () {
+describe('the workflow run that generates an answer', function () {
   this.timeout(30 * second);
   const timeSkipping = useTimeSkipping();
   const answering = useAnswering();
@@ -74,7 +74,7 @@ describe('the run of an answer', function () {
     ]);
   });
 
-  it('does not call the model before the end of its wait, even if the run is woken', async () => {
+  it('waits before it calls the model again, even if it gets a signal', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ refuse: 429, retryAfterS: 60 }, { answer: ['Yes.'] });
     const handle = await start(questionId);
@@ -93,7 +93,7 @@ describe('the run of an answer', function () {
     );
   });
 
-  it('fails with the received text if the worker died after the first word', async () => {
+  it('fails, but keeps the received text, if the worker died after the first word', async () => {
     const { questionId, answerId } = await ask();
     const source = await testDatabase();
     await source.query(

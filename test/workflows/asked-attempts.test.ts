@@ -147,7 +147,7 @@ describe('a requested attempt (test, resend, recovery)', function () {
       });
     });
 
-    it('succeeds, and then the run of the gate ends', async () => {
+    it('succeeds, and then the workflow run of the gate ends', async () => {
       const { subscription } = await engine().endpoint();
       const deliveries = [await failed(subscription), await failed(subscription)];
       await recover(subscription);

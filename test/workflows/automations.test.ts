@@ -66,7 +66,7 @@ describe('a run of an automation', function () {
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('automationRun', id));
 
   /**
-   * Begins a run of a new student. `prepare` runs before the run begins.
+   * Creates a student, calls `prepare`, and then starts a run for the student.
    */
   async function entered(
     partsFor: (tag: Id) => Partial<Definition>,
@@ -112,7 +112,7 @@ describe('a run of an automation', function () {
     await relay.carry();
   }
 
-  it('leaves a wait of 90 days when a fact meets the exit condition', async () => {
+  it('ends during a wait of 90 days when the exit condition is met', async () => {
     const enteredAt = await now();
     const scene = await entered((tag) => ({
       exit_when: { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] },
@@ -129,7 +129,7 @@ describe('a run of an automation', function () {
     expect(timers).to.deep.equal(['step 1 of 1, a delay in about 90 d']);
   });
 
-  it('waits while its automation is paused, even after the end of its wait', async () => {
+  it('does not continue after a wait while the automation is paused', async () => {
     const { db } = await testDeps();
     const scene = await entered(() => ({
       steps: [
@@ -215,7 +215,7 @@ describe('a run of an automation', function () {
     expect((new Date(wait?.left_at ?? 0).getTime() - enteredAt.getTime()) / day).to.be.within(20, 20.01);
   });
 
-  it('keeps its version if a new version is published during a wait', async () => {
+  it('continues with the old version if a new version is published during a wait', async () => {
     const delay: Step = { id: 'wait', kind: 'wait', wait: { kind: 'delay', amount: 30, unit: 'days' } };
     const scene = await entered(() => ({ steps: [delay, { id: 'old', kind: 'award_points', points: 1 }] }));
     await buildVersion(

@@ -148,7 +148,7 @@ describe('the circuit breaker over time', function () {
     await until('its failure', { timeoutMs: 5_000 }, async () => (await deliveryRow(first.id)).attemptCount === 1);
     const good = await engine().deliverAll(subscription, 4);
     expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
-    await engine().pass(20 * second); // the other deliveries must become due after the second attempt of the first delivery
+    await engine().pass(20 * second); // The first delivery must have its second attempt before the other deliveries are due.
     good.push(...(await engine().deliverAll(subscription, 2)));
     const rows = await Promise.all(good.map(({ id }) => deliveryRow(id)));
     const [next] = rows.toSorted((one, other) => Number(one.nextAttemptAt) - Number(other.nextAttemptAt));

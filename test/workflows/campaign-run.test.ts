@@ -27,7 +27,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-describe('the run of a campaign or digest', function () {
+describe('the workflow of a campaign or digest', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -82,7 +82,7 @@ describe('the run of a campaign or digest', function () {
     });
   const arrived = () => mailbox.summaries({ to: ada.email }).length;
 
-  it('begins after a month, and repeats a refused mail a minute later', async () => {
+  it('begins after a month, and sends a refused mail again a minute later', async () => {
     mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
     const at = await schedule(30 * day);
     expect(await (await start()).result()).to.equal('sent');
@@ -93,7 +93,7 @@ describe('the run of a campaign or digest', function () {
     expect(arrived()).to.equal(1);
   });
 
-  it('waits for its time window, in the time zone of the club', async () => {
+  it('waits for the time window of the campaign, in the time zone of the club', async () => {
     const opens = new Date(now.getTime() + 7 * hour);
     const minuteOfDay = opens.getUTCHours() * 60 + opens.getUTCMinutes();
     await deps.db.run(sql`UPDATE clubs SET time_zone = 'Asia/Kolkata' WHERE id = ${club.id}`);
@@ -128,7 +128,7 @@ describe('the run of a campaign or digest', function () {
 
   describe('a digest (COMM-17)', () => {
     beforeEach(async () => {
-      // Digests that other tests left must not become due again.
+      // Digests of other tests could become due again.
       await deps.db.run(sql`DELETE FROM space_digests`);
       await deps.db.run(sql`UPDATE community_memberships SET digest = false`);
       const space = await buildSpace(club.id);
@@ -156,7 +156,7 @@ describe('the run of a campaign or digest', function () {
       expect([handedOver.length, arrived()]).to.deep.equal([2, 1]);
     });
 
-    it('ends unsent at the end of its local date if the club’s mail limit is used up', async () => {
+    it('ends without a mail at the end of the local day if the club’s mail limit is used up', async () => {
       await buildPlan(club.id, 'trial');
       await deps.db.run(sql`INSERT INTO club_bulk_days (club_id, day, mails)
         SELECT ${club.id}, (${now}::timestamptz AT TIME ZONE 'UTC')::date + later, 25 FROM generate_series(0, 1) AS later`);

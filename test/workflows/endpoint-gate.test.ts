@@ -96,7 +96,7 @@ describe('the gate of an endpoint', function () {
       const deliveries = await engine().deliverAll(subscription, 12);
       engine().beforeGate = async () => {
         const source = await testDatabase();
-        // After its attempt, the released delivery waits for the next one.
+        // Waits until all released deliveries have made an attempt.
         await until('the page before', { timeoutMs: 15_000 }, async () => {
           const rows = await source.query<unknown[]>(
             `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL AND attempt_count = 0`,
@@ -109,7 +109,7 @@ describe('the gate of an endpoint', function () {
       await engine().pass(30 * second);
       expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
       expect(receiver.requests).to.have.length(5);
-      // The fifth failure throttles the endpoint, so the delivery goes to the gate in its next step.
+      // The fifth failure throttles the endpoint. In its next step, each delivery parks at the gate.
       await until('all are parked', { timeoutMs: 15_000 }, async () => (await parkedAt(subscription)) === 12);
       const { clubId, endpoint } = subscription;
       await engine().act((deps, now) => disableEndpoint(deps, clubId, endpoint.id, now));

@@ -78,7 +78,7 @@ describe('the expiry of videos (MED-10) and the move of files', function () {
     const { expiresAt, expiryLooksAt } = await fileOf(id);
     return { expiresAt, expiryLooksAt };
   };
-  /** The club's plan does not host videos. Wakes the run of the recording. */
+  /** Creates a recording in a club with a plan without videos, and wakes the workflow of the recording. */
   async function recordingWithExpiry(at = now): Promise<Id> {
     await turnTo('starter', at);
     await follow();
@@ -165,7 +165,7 @@ describe('the expiry of videos (MED-10) and the move of files', function () {
     });
   });
 
-  describe('the run of an expiry', () => {
+  describe('the workflow that expires a video', () => {
     it('warns the owner and admins 7 days before, and then removes the file', async () => {
       const id = await recordingWithExpiry();
       await relay.carry();
@@ -359,7 +359,7 @@ describe('the expiry of videos (MED-10) and the move of files', function () {
         return leaseUntil === null && looksAt > now;
       });
 
-    it('waits in a named timer while the file is processed', async () => {
+    it('waits in a timer while the file is processed', async () => {
       const { id, handle } = await moving();
       await untilItWaits(id);
       await (await testDeps()).db.manager.update(Media, { id }, { looksAt: null });
@@ -370,7 +370,7 @@ describe('the expiry of videos (MED-10) and the move of files', function () {
       expect(await keptOf(handle)).to.not.include('Quixotic');
     });
 
-    it('ends as private if the request is withdrawn, and as gone if the file is removed', async () => {
+    it('ends as `private` if the request is withdrawn, and as `gone` if the file is removed', async () => {
       for (const [outcome, change] of [
         ['private', { visibility: 'private' }],
         ['gone', undefined],

@@ -20,7 +20,7 @@ import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 const hour = 3_600_000;
 
-describe('the run of a mentorship session', function () {
+describe('the workflow of a mentorship session', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -125,7 +125,7 @@ describe('the run of a mentorship session', function () {
     expect(outbox).to.have.length(5);
   });
 
-  it('reminds only of the new time after a move, and updates the calendar entry', async () => {
+  it('sends reminders only for the new time after a move, and updates the calendar entry', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     expect(await book(inHours(80), id)).to.equal(id);
@@ -209,7 +209,7 @@ describe('the run of a mentorship session', function () {
     await runOf(id).result();
   });
 
-  it('tells the session’s own mentor of a cancellation (MENT-11)', async () => {
+  it('sends the mail about a cancellation to the mentor of the session (MENT-11)', async () => {
     const { db } = await testDeps();
     const { email } = await db.manager.findOneByOrFail(Administrator, { id: mentorship.mentorId });
     const other = await buildMember(club.id, 'support');
@@ -226,14 +226,14 @@ describe('the run of a mentorship session', function () {
     expect(to(other.email)).to.deep.equal([]);
   });
 
-  it('sends no reminder for a time before the booking (MENT-11)', async () => {
+  it('sends no reminder that was due before the booking (MENT-11)', async () => {
     const id = await book(inHours(3));
     expect(await runOf(id).result()).to.equal('over');
     await settled(id, 4);
     expect((await mailsOf(id)).filter((mail) => mail.includes('before'))).to.deep.equal(['hour_before 0 sent']);
   });
 
-  it('sends no reminder of a canceled session, removes its calendar entry, and ends', async () => {
+  it('sends no reminder if the session is canceled, removes the calendar entry, and ends', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     await environment().sleep(10 * hour);
@@ -250,7 +250,7 @@ describe('the run of a mentorship session', function () {
     expect(to(ada.email).at(-1)?.calendar).to.deep.include({ method: 'CANCEL', id, sequence: 1 });
   });
 
-  it('sends no reminder of the old time if the session is moved (MENT-11)', async () => {
+  it('sends no reminder for the old time if the session is moved (MENT-11)', async () => {
     const deps = await testDeps();
     const id = await book(inHours(30));
     await settled(id, 2);

@@ -23,15 +23,15 @@ import { expect } from 'chai';
 
 const day = 86_400_000;
 
-describe('the run of a sale', function () {
+describe('the workflows of sales', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   let relay: RelayHere;
-  /** This many of the next notices fail with an internal fault. */
+  /** This many of the next tries fail with an internal error. */
   let faults = 0;
-  /** This many of the next notices fail before they write anything. */
+  /** This many of the next tries fail before they write anything. */
   let faultsOfVault = 0;
 
   before('start the worker', async () => {
@@ -120,7 +120,7 @@ describe('the run of a sale', function () {
     await relay.carry();
   }
 
-  describe('a notice', () => {
+  describe('the workflow of a notice', () => {
     it('processes a notice, and returns its status', async () => {
       const shop = await shopHere();
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -129,7 +129,7 @@ describe('the run of a sale', function () {
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
     });
 
-    it('repeats the processing after faults, and records the sale once', async () => {
+    it('tries again after internal errors, and records the sale once', async () => {
       const shop = await shopHere();
       faults = 3;
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -138,7 +138,7 @@ describe('the run of a sale', function () {
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
     });
 
-    it('counts its faults in the name of its timer (ENG-16)', async () => {
+    it('shows the number of internal errors in the name of the timer (ENG-16)', async () => {
       const shop = await shopHere();
       faultsOfVault = 3;
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -169,7 +169,7 @@ describe('the run of a sale', function () {
     });
   });
 
-  describe('the end of a subscription', () => {
+  describe('the workflow that ends a subscription', () => {
     it('waits until the end of the access, and then records the end', async () => {
       const { id, end, handle } = await canceledIn(40);
       expect(await handle.result()).to.equal('ended');
@@ -206,7 +206,7 @@ describe('the run of a sale', function () {
       expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: end });
     });
 
-    it('ends a subscription that was not canceled when its student is removed', async () => {
+    it('ends an active subscription when the student is removed', async () => {
       const shop = await shopHere();
       const deps = await noticeDeps();
       const at = await now();

@@ -20,7 +20,7 @@ import { expect } from 'chai';
 
 const second = 1_000;
 
-describe('the run of an indexing', function () {
+describe('the workflow that indexes a source', function () {
   this.timeout(60 * second);
   const temporal = useTemporal();
   let connection: NativeConnection;
@@ -64,7 +64,7 @@ describe('the run of an indexing', function () {
     expect(await detailsOf(handleOf(source))).to.equal(`ready: 20 pages, ${passageCount} passages`);
   });
 
-  it('waits for an OCR permit in a timer whose name mentions the permit', async () => {
+  it('waits in a timer for an OCR permit, and the timer’s name says so', async () => {
     const release = ocr.permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([1], 1));
     await wake(source);
@@ -74,7 +74,7 @@ describe('the run of an indexing', function () {
     expect((await summariesOf(handleOf(source))).timers[0]).to.match(/^a permit for OCR; it asks in about \d+ s$/);
   });
 
-  it('reports the page that is being read', async () => {
+  it('reports which page it reads', async () => {
     const source = await buildFileSource(await book(20));
     let continueRun: () => void = () => {};
     meanwhile['source_read'] = () => new Promise((resolve) => (continueRun = resolve));
@@ -98,7 +98,7 @@ describe('the run of an indexing', function () {
     expect(await detailsOf(handleOf(source))).to.equal('failed: file_corrupt');
   });
 
-  it('indexes the newest text of a lesson that changes meanwhile', async () => {
+  it('indexes the new text if a lesson changes during the indexing', async () => {
     const source = await buildLessonSource('Old.');
     meanwhile['source_read'] = () => changeLesson(source, 'New.');
     await wake(source);
@@ -107,7 +107,7 @@ describe('the run of an indexing', function () {
     expect(await sourceRow(source)).to.include({ status: 'ready', indexedVersion: 2, wantedVersion: 2 });
   });
 
-  it('ends with the outcome `gone` if its source is deleted meanwhile', async () => {
+  it('ends with the outcome `gone` if the source is deleted during the indexing', async () => {
     const source = await buildLessonSource('Text.');
     meanwhile['source_claimed'] = async () => {
       await (await testDatabase()).query(`DELETE FROM agent_sources WHERE id = $1`, [source.id]);
@@ -116,7 +116,7 @@ describe('the run of an indexing', function () {
     expect(await handleOf(source).result()).to.equal('gone');
   });
 
-  it('waits after a fault in a timer that names the next attempt', async () => {
+  it('names the next attempt in the timer after an internal error', async () => {
     const source = await buildLessonSource('Text.');
     meanwhile['source_read'] = () => Promise.reject(new Error('a fault of ours'));
     await wake(source);

@@ -28,7 +28,7 @@ function run() {
   };
 }
 
-describe('the trace of a run', () => {
+describe('the trace of a workflow run', () => {
   it('is passed from the start to activities, local activities and the next run', () => {
     const { execute, ...others } = run();
     expect(execute(cause('start'))).to.deep.equal({ answer: 'answer', isSame: true, headers: cause('start') });

@@ -37,7 +37,7 @@ const waits = [10 * second, minute, 5 * minute, 15 * minute, 30 * minute, 60 * m
 const lateMs = 5 * second;
 const slackMs = second;
 
-describe('the run of a transactional mail', function () {
+describe('the workflow of a transactional mail', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -192,7 +192,7 @@ describe('the run of a transactional mail', function () {
     { at: 'data', reply: 'drop' },
     { at: 'message', reply: 452 },
   ] as const) {
-    it(`repeats the mail if the server replies ${fault.reply} at ${fault.at}`, async () => {
+    it(`sends the mail again if the server fails with ${fault.reply} at ${fault.at}`, async () => {
       const { id, student } = await requestedMail();
       mailbox.failNext({ ...fault, to: student.email });
       expect(await outcomeOf(id)).to.equal('sent');
@@ -279,7 +279,7 @@ describe('the run of a transactional mail', function () {
       for (const id of ids) expect(await rowOf(id), id).to.include({ status: 'sent', attemptCount: 1 });
     });
 
-    it('extends the link of a delayed mail to its full validity', async () => {
+    it('makes the link in a delayed mail valid for the full time', async () => {
       const { ids, stepAll } = await mailsOf(2, 'student_invitation', { warmUp: [1, 1] });
       const waiting = ids[(await stepAll(0)).findIndex(({ done }) => !done)] ?? '';
       const { tokenId } = await rowOf(waiting);
@@ -290,7 +290,7 @@ describe('the run of a transactional mail', function () {
       expect(token?.expires_at.getTime()).to.equal(midnight + day + 7 * day);
     });
 
-    it('counts a mail once, even if it is sent repeatedly', async () => {
+    it('counts a mail only once, even after several tries', async () => {
       const { clubId, ids } = await mailsOf(1, 'student_invitation');
       const refusing = { ...mailDeps, warmUp: [2], sendMail: () => Promise.reject(new Error('451')) };
       for (const after of [0, 10 * second, 70 * second])
@@ -364,7 +364,7 @@ describe('the run of a transactional mail', function () {
     });
   });
 
-  it('does not make its next attempt earlier if it is woken', async () => {
+  it('does not make the next attempt earlier if it gets a signal', async () => {
     const { id, student } = await requestedMail();
     refuse(student.email, 1);
     const handle = await start(id);

@@ -27,7 +27,7 @@ const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hou
 /** A step may be this late on a busy machine. Any two entries of `waits` differ by more. */
 const engineMs = 10 * second;
 
-describe('the run of a webhook delivery', function () {
+describe('the workflow of a webhook delivery', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
@@ -49,12 +49,12 @@ describe('the run of a webhook delivery', function () {
 
   describe('the schedule (DEL-3)', () => {
     const variations = [
-      { jitter: 0, share: 0.9, what: '10 % less' },
-      { jitter: 0.5, share: 1, what: 'the waits of the table' },
-      { jitter: 1 - Number.EPSILON, share: 1.1, what: 'just under 10 % more' },
+      { jitter: 0, share: 0.9, what: 'shortened by 10 %' },
+      { jitter: 0.5, share: 1, what: 'unchanged' },
+      { jitter: 1 - Number.EPSILON, share: 1.1, what: 'lengthened by almost 10 %' },
     ];
     for (const { jitter, share, what } of variations) {
-      it(`waits 5 s to 10 h between the attempts (${what}), and fails after the eighth`, async () => {
+      it(`fails after eight attempts, with waits of 5 s to 10 h, ${what}`, async () => {
         engine().random = jitter;
         const { receiver, delivery, now } = await due(failures(9));
         expect(await outcomeOf(delivery)).to.equal('failed');
@@ -110,7 +110,7 @@ describe('the run of a webhook delivery', function () {
     }
   });
 
-  it('sends every attempt with one id and body, and a new valid signature', async () => {
+  it('sends every attempt with the same id and body, and with a new valid signature', async () => {
     const { receiver, delivery } = await due(failures(8));
     const webhook = new Webhook(delivery.endpoint.secret);
     await outcomeOf(delivery);
@@ -196,7 +196,7 @@ describe('the run of a webhook delivery', function () {
     });
   });
 
-  it('ends without a further request when its student is removed', async () => {
+  it('ends without another request when the student is removed', async () => {
     const { receiver, delivery } = await due(failures(1));
     const handle = await start(delivery);
     await receiver.waitFor(1, 5 * second);
@@ -208,7 +208,7 @@ describe('the run of a webhook delivery', function () {
     expect(receiver.requests).to.have.length(1);
   });
 
-  describe('with a local first attempt', () => {
+  describe('with a first attempt as a local activity', () => {
     it('succeeds without an ordinary activity', async () => {
       const { receiver, delivery } = await due();
       const handle = await start(delivery, { local: true });

@@ -1,6 +1,6 @@
 /**
  * Limits a club's share of the slots of a queue with long steps (ENG-20). If a club already uses its whole share, a new step of the club
- * ends immediately without its work. So its slot is free again, and the row of the step becomes due later.
+ * ends immediately and does no work. The slot is then free again, and the row of the step becomes due later.
  */
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';

@@ -11,7 +11,7 @@ import { remember } from './keyed-permits.ts';
 export interface LocalPermitBounds {
   /** The maximum number of concurrent local attempts that are not slow yet. */
   total: number;
-  /** The maximum number of concurrent local attempts, including slow attempts. The other workflow tasks stay free. */
+  /** The maximum number of concurrent local attempts, including slow attempts. The remaining slots for workflow tasks stay free. */
   totalWithSlow: number;
   /**
    * The maximum number of concurrent local attempts to unknown endpoints, which have not answered quickly yet. The other permits stay for

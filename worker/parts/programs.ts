@@ -71,17 +71,18 @@ async function logOcr({ ocr: { languages } }: Config, program: OcrProgram, log: 
 }
 
 /**
- * Looks at the start whether the command exists. The worker does not run the command, because a large model takes minutes. Only `doctor`
+ * Checks at the start only whether the command exists. The worker does not run the command, because a large model takes minutes. Only
+ * `doctor`
  * runs it.
  */
 async function logSubtitles({ subtitlesCommand = [] }: Config, log: Logger): Promise<void> {
   const file = await findProgram(subtitlesCommand);
-  if (file !== undefined) log.info({ file }, 'subtitles of speech are made');
+  if (file !== undefined) log.info({ file }, 'the worker makes subtitles from speech');
   else log.warn(`${noProgram(subtitlesCommand)} Subtitles of speech wait until then.`);
 }
 
 /** Logs the result of the check at the start, and again whenever the result has changed. */
 function logFfmpeg({ file, version, mistakes, notes }: FfmpegFinding, log: Logger): void {
-  if (mistakes.length === 0) log.info({ file, version }, 'renditions of videos are made with ffmpeg');
+  if (mistakes.length === 0) log.info({ file, version }, 'the worker makes renditions of videos with ffmpeg');
   for (const sentence of [...mistakes, ...notes]) log.warn({ file, version }, sentence);
 }

@@ -14,8 +14,9 @@ type FactDeps = Pick<RelayDeps, 'db' | 'workflows' | 'localAttempts' | 'lane' | 
 type Result = FactResult<CausedWorkflow>;
 
 /**
- * Delivers facts to their consumers, starts the runs of the facts, and then deletes the facts. After a crash before the deletion, a relay
- * does all this again. Consumers get a batch of facts together. If a consumer throws, they get each fact separately, so that one fact
+ * Delivers facts to their consumers, starts the workflow runs that the facts cause, and then deletes the facts. If the process crashes
+ * before the deletion, a relay does all this again. Consumers get a batch of facts together. If a consumer throws, they get each fact
+ * separately, so that one fact
  * cannot block the others.
  */
 export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promise<void> {
@@ -35,8 +36,8 @@ export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promis
   };
   const consume = gathered(async (facts: readonly ClaimedFact[]) => {
     factBatches.observe(facts.length);
-    // Each fact that is handled separately has its own promise. It may wait for a lock on its student, and other facts must not wait for
-    // it.
+    // Each fact that is handled separately has its own promise. This fact may wait for the lock of its student, and other facts must not
+    // wait for this fact.
     const together =
       facts.length > 1
         ? await inSpan('facts together', spanOfBatch(facts), () => consumeAll(deps, facts)).catch(() => [])

@@ -56,8 +56,8 @@ export interface RelayDeps {
   /** Makes first attempts of deliveries in this process. If absent, runs make all attempts. */
   lane?: DirectLane;
   /**
-   * The number of bulk wakes that the relay sends for one club in a second (`BULK_STARTS_PER_SECOND`). The other bulk wakes wait in
-   * Postgres, so that they do not flood the engine, and urgent work is sent before them.
+   * The number of wakes with the priority bulk that the relay sends for one club in a second (`BULK_STARTS_PER_SECOND`). Further wakes with
+   * this priority wait in Postgres. So they do not flood the engine, and urgent work is sent first.
    */
   bulkStartsPerSecond: number;
   /** Called before the relay starts the run of a wake eagerly. An eager start lets the run begin in this process if possible. */
@@ -85,7 +85,8 @@ export function startRelay(deps: RelayDeps): Relay {
   let lookedAt = performance.now();
   let wakeUp = () => {};
   /**
-   * A bulk wake keeps its permit for this time after the relay has sent it. So the permits of a club limit how many bulk wakes are sent for
+   * A wake with the priority bulk keeps its permit for this time after the relay has sent the wake. So the permits of a club limit how many
+   * of these wakes are sent for
    * the club in a second.
    */
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
@@ -177,8 +178,8 @@ export function startRelay(deps: RelayDeps): Relay {
     if (!mayWait[kind]) return [];
     mayWait[kind] = false; // set before the claim, so that a notification during the claim is not lost
     const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
-    // After a claim with fewer rows, any further row waits for a permit of its club. When such a permit is released, `mayWait` becomes true
-    // again.
+    // If the claim found fewer rows than the limit, every further row waits for a permit of its club. When such a permit is released,
+    // `mayWait` becomes true again.
     if (rows.length === limit) mayWait[kind] = true;
     return rows;
   }

@@ -35,7 +35,7 @@ export type Say = (line: string) => void;
 /**
  * @param services the services of the server, which may refuse operator calls
  * @returns the commands that an operator must run, because the server does not allow us to make these changes
- * @throws StartProblem if the server refuses the namespace to us, a search attribute has a different type, or a created object does not
+ * @throws StartProblem if the server refuses access to the namespace, a search attribute has a different type, or a created object does not
  * appear in time
  */
 export async function setUp(connection: Connection, namespace: string, say: Say, services: Services = connection) {

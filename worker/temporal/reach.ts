@@ -105,7 +105,6 @@ export function isRefusal(error: unknown): boolean {
 /** The results of {@link firstReply} that are not error codes. */
 const [answered, silence, closed, usesTls] = ['it answers', 'no answer', 'closed', 'uses TLS'] as const;
 
-/** @returns the error code, or one of the results that are declared above this function */
 async function firstReply(address: string, options: ConnectionOptions['tls']): Promise<string> {
   const at = address.lastIndexOf(':');
   const [host, port] = [address.slice(0, at), Number(address.slice(at + 1))];

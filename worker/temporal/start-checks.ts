@@ -14,7 +14,7 @@ const notFound = 5;
 
 /** @returns a sentence for each problem, which tells an operator what to do */
 export async function engineMistakes(settings: TemporalSettings): Promise<string[]> {
-  /** Turns the error of a check into its problems, so that the other check still runs. */
+  /** If a check throws, turns the error into problems, so that the other check still runs. */
   const problemsOf = (error: unknown): string[] => {
     if (error instanceof StartProblems) return [...error.problems];
     return [error instanceof StartProblem ? error.message : cannotBeUsed(settings.address, error)];
@@ -54,7 +54,7 @@ function isTooOld(version: string): boolean {
   return parts.length > 0 && different < 0;
 }
 
-/** @returns a sentence if the namespace or one of its search attributes is missing or not visible to us */
+/** @returns a sentence if the namespace or one of its search attributes is missing or not visible to this service */
 async function namespaceMistakes(
   connection: Pick<Connection, 'workflowService' | 'operatorService'>,
   namespace: string,

@@ -1,6 +1,6 @@
 /**
  * Bundles the workflows into one file, which Temporal's sandbox loads. Bundling takes seconds. So a release contains a ready bundle, and a
- * test run makes one bundle for all its workers, which load it by its path.
+ * test run makes one bundle for all workers of the test run.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -12,6 +12,9 @@ export const createApiKey: Operation<'createApiKey'> = async ({ params, body, ad
 export const getApiKey: Operation<'getApiKey'> = async ({ params, db, now }) =>
   data(await keys.findKey(db, params.clubId, params.keyId, now));
 
+export const getCurrentApiKey: Operation<'getCurrentApiKey'> = async ({ params, actor, db, now }) =>
+  data(await keys.findCurrentKey(db, params.clubId, actor, now));
+
 export const updateApiKey: Operation<'updateApiKey'> = async ({ params, body, deps, now }) =>
   data(await keys.updateKey(deps, params.clubId, params.keyId, body, now));
 

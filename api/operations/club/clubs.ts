@@ -16,7 +16,7 @@ export const getBranding: Operation<'getBranding'> = async ({ params, db, deps }
 export const setBranding: Operation<'setBranding'> = async ({ params, body, deps, now }) =>
   data(await branding.setBranding(deps, params.clubId, body, now));
 
-/** The time for which front ends and proxies may cache the answer. It can be short, because a former slug redirects for much longer. */
+/** This time can be short, because a former slug redirects for much longer. */
 const frontSeconds = 60;
 
 export const getClubBySlug: Operation<'getClubBySlug'> = async ({ params, db, deps, now, answerWith }) => {

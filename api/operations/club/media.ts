@@ -83,13 +83,13 @@ export const removeMediaTrack: Operation<'removeMediaTrack'> = async ({ params, 
 export const removeMedia: Operation<'removeMedia'> = async ({ params, query, deps, now }) =>
   noContent(await erasure.removeMedia(deps, params.clubId, params.mediaId, now, query));
 
-/** Administrators complete files of the library, and students complete their own images. */
+/** Administrators complete files of the library, students their own images. */
 export const completeMedia: Operation<'completeMedia'> = async ({ params, caller, deps, now, chargeChange }) => {
   const watching = { ...deps, watchMs: deps.completionWatchMs };
   return data(await completion.completeMedia(watching, ownerOf(params, caller), params.mediaId, now, chargeChange));
 };
 
-/** A caller who may complete a file may also renew its upload. */
+/** Everyone who may complete a file may also renew its upload. */
 export const renewUpload: Operation<'renewUpload'> = async ({ params, caller, deps, now, chargeChange }) =>
   reservation.renewUpload(deps, ownerOf(params, caller), params.mediaId, now, chargeChange);
 

@@ -16,8 +16,8 @@ export const listAssignments: Operation<'listAssignments'> = async ({ params, qu
 export const createAssignment: Operation<'createAssignment'> = async ({ params, body, deps, now }) =>
   data(await assignments.createAssignment(deps, params.clubId, params.lessonId, body, now));
 
-export const orderAssignments: Operation<'orderAssignments'> = async ({ params, body, deps }) =>
-  noContent(await assignments.orderAssignments(deps, params.clubId, params.lessonId, body.assignment_ids));
+export const orderAssignments: Operation<'orderAssignments'> = async ({ params, body, deps, now }) =>
+  noContent(await assignments.orderAssignments(deps, params.clubId, params.lessonId, body.assignment_ids, now));
 
 export const getAssignment: Operation<'getAssignment'> = async ({ params, db, deps }) =>
   data(await assignments.readAssignment(db, deps.storage, params.clubId, params.assignmentId));

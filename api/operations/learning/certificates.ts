@@ -38,7 +38,7 @@ export const listOwnCertificates: Operation<'listOwnCertificates'> = async ({ qu
 export const getOwnCertificatePdf: Operation<'getOwnCertificatePdf'> = async ({ params, student, db, deps, now }) =>
   print(deps, now, await reads.findOwnCertificate(db, student.id, params.certificateId));
 
-/** Prints a valid certificate. @throws DomainError certificate_withdrawn or certificate_revoked, when the certificate is not valid */
+/** @throws DomainError certificate_withdrawn or certificate_revoked */
 async function print(deps: Deps, now: Date, certificate: reads.CertificateRow): Promise<Binary> {
   certificates.requireValid(certificate);
   const fileName = `certificate-${formatCode(certificate.code)}.pdf`;

@@ -10,7 +10,7 @@ import * as runs from '../../../domain/automations/runs.ts';
 import type { Operation } from '../../operation.ts';
 import { data, page } from '../answers.ts';
 
-/** Answers with the automation, and sets its revision as `ETag`. */
+/** The revision is the `ETag`. */
 function revised(answerWith: (name: 'ETag', value: string) => void, { record, revision }: records.Revised) {
   answerWith('ETag', records.etagOf(revision));
   return data(record);

@@ -1,4 +1,4 @@
-/** Signs callers in, and limits wrong passwords. A new session comes with a token that identifies the device at later sign-ins (LIM-26). */
+/** Signs callers in, and limits wrong passwords. A new session has a token that identifies the device at later sign-ins (LIM-26). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { deviceToken, readDevice } from '../../../domain/identity/sessions/devices.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
@@ -8,9 +8,9 @@ import { rememberNetwork, trySignIn } from '../../rate-limits/tries.ts';
 type Session = RecordOf<'StudentSession'> | RecordOf<'AdministratorSession'>;
 type Request = Pick<OperationRequest<never>, 'deps' | 'limiter' | 'now' | 'ip'>;
 
-/** The account that the caller names. The account may not exist. */
+/** The account may not exist. */
 interface Named {
-  /** The club of the student; absent if the account is an administrator's. */
+  /** Absent for an administrator. */
   club_id?: string;
   email: string;
 }
@@ -32,8 +32,7 @@ export async function signIn<Opened extends Session>(
 }
 
 /**
- * Opens a session with a token or code from a mail. The token or code proves more than a password, so the client's network then counts as
- * known for the account.
+ * A token or code from a mail proves more than a password. So the client's network then counts as known.
  * @throws the errors of `open`
  */
 export async function openByMail<Opened extends Session>(

@@ -1,4 +1,4 @@
-/** Reads a chapter of the administrator's handbook from the XHTML of its package, as blocks. */
+/** Reads a chapter of the administrator's handbook from its XHTML. */
 import type { CorpusBlock } from '../corpus.ts';
 import {
   elementsOf,
@@ -17,7 +17,7 @@ export interface Chapter {
   blocks: CorpusBlock[];
 }
 
-/** Elements that are not running text, and are left out: pictures, tables, listings, indexes and navigation. */
+/** These elements have no running text: pictures, tables, listings, indexes and navigation. */
 const leftOut = ['toc', 'indexterm', 'mediaobject', 'docnav'];
 const isLeftOut = (element: Element) =>
   ['pre', 'img'].includes(element.name) ||
@@ -27,8 +27,8 @@ const isLeftOut = (element: Element) =>
 const withoutNumber = (title: string) => title.replace(/^(Chapter |Capítulo )?\d+(\.\d+)*\.\s*/, '');
 
 /**
- * @param first the name of the chapter's first file, without `.html`; each file names the file after it
- * @param read returns the text of a file by its name
+ * @param first the name of the first file, without `.html`; each file names the next
+ * @param read returns the text of a file
  */
 export function readChapter(first: string, read: (file: string) => string): Chapter {
   const start = parseXml(read(`${first}.html`));
@@ -47,7 +47,7 @@ export function readChapter(first: string, read: (file: string) => string): Chap
 
 const isChapter = (element: Element) => hasClass(element, 'chapter') || hasClass(element, 'appendix');
 
-/** @returns the name of the next file of the chapter */
+/** @returns the next file of the chapter */
 const nextOf = (page: readonly Element[]) =>
   find(page, ({ name, attribs }) => name === 'link' && attribs['rel'] === 'next')?.attribs['href'];
 
@@ -66,7 +66,7 @@ function heading(element: Element): CorpusBlock[] {
   return [{ kind: 'heading', level, text: withoutNumber(textOf(element)) }];
 }
 
-/** Splits an element into blocks. A web address ends the current paragraph, and the items of an inner list become separate blocks. */
+/** A web address ends the paragraph, and the items of an inner list become separate blocks. */
 function paragraphs(element: Element): CorpusBlock[] {
   const blocks: CorpusBlock[] = [];
   let text = '';

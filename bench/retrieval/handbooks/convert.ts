@@ -1,4 +1,4 @@
-/** Converts the unpacked packages to the files of a corpus: a document for each chapter, and for each subject of GNOME Help. */
+/** Converts the unpacked packages to a corpus: a document for each chapter, and for each subject of GNOME Help. */
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,10 +10,10 @@ import { readTopic, titleOfTopic } from './topic.ts';
 
 const folders = { en: { chapters: 'en-US', topics: 'C' }, pt: { chapters: 'pt-BR', topics: 'pt_BR' } };
 
-/** The shortest topic that is converted, in characters. Shorter topics only refer to other topics. */
+/** In characters. Topics that are shorter only refer to other topics. */
 const shortestTopic = 190;
 
-/** @param administrators @param gnome the unpacked packages @param corpus the directory to create */
+/** @param administrators @param gnome the unpacked packages @param corpus is created */
 export async function convertHandbooks(administrators: string, gnome: string, corpus: string): Promise<void> {
   for (const language of corpusLanguages) {
     await mkdir(path.join(corpus, language), { recursive: true });
@@ -34,7 +34,7 @@ async function write(corpus: string, language: CorpusLanguage, { title, blocks }
   await writeFile(path.join(corpus, language, `${nameOf(title)}.md`), markdown);
 }
 
-/** @returns the title without accents, in small letters and hyphens */
+/** @returns the title in small letters and hyphens, without accents */
 const nameOf = (title: string) =>
   title
     .normalize('NFD')
@@ -43,7 +43,7 @@ const nameOf = (title: string) =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
 
-/** @returns a chapter, without the paragraphs of the translated handbook that are still English */
+/** @returns the chapter, without paragraphs that are not translated */
 function chapterOf(html: string, first: string, language: CorpusLanguage): Text {
   const { title, blocks } = readChapter(first, (file) => readFileSync(path.join(html, file), 'utf8'));
   if (language === 'en') return { title, blocks };
@@ -73,7 +73,7 @@ async function documentOf(help: string, { guide, prefixes }: Subject): Promise<T
   return { title: titleOfTopic(await read(`${guide}.page`)), blocks };
 }
 
-/** Leaves out titles without text below them: titles of pictures, and of sections whose text was left out. */
+/** Leaves out the titles of pictures, and of sections without text. */
 function withoutBareTitles(blocks: readonly CorpusBlock[]): CorpusBlock[] {
   return blocks.filter((block, place) => {
     const next = blocks[place + 1];

@@ -1,20 +1,20 @@
-/** Reads the handbooks' XML: elements in order, and their text. */
+/** Elements of the handbooks' XML in order, and their text. */
 import { ElementType, parseDocument } from 'htmlparser2';
 
 type Node = ReturnType<typeof parseDocument>['children'][number];
 export type Element = Extract<Node, { attribs: object }>;
 
-/** @returns the elements at the top of an XML or XHTML text */
+/** @returns the elements at the top */
 export function parseXml(text: string): Element[] {
   return elementsOf(parseDocument(text, { xmlMode: true, decodeEntities: true }));
 }
 
 export const isElement = (node: Node): node is Element => 'name' in node && 'attribs' in node;
 
-/** @returns the elements directly inside an element, without text and comments */
+/** @returns elements without text and comments */
 export const elementsOf = (parent: { children: Node[] }): Element[] => parent.children.filter(isElement);
 
-/** @returns the first matching element: the element itself, or an element inside it at any depth */
+/** @returns the element itself, or an element inside it at any depth */
 export function find(elements: readonly Element[], fits: (element: Element) => boolean): Element | undefined {
   for (const element of elements) {
     const found = fits(element) ? element : find(elementsOf(element), fits);
@@ -23,7 +23,7 @@ export function find(elements: readonly Element[], fits: (element: Element) => b
   return undefined;
 }
 
-/** @returns the text of the nodes, without the elements that are left out */
+/** @returns the text without the elements that are left out */
 export function rawText(nodes: readonly Node[], leaveOut: (element: Element) => boolean = () => false): string {
   return nodes
     .map((node) => {
@@ -35,7 +35,7 @@ export function rawText(nodes: readonly Node[], leaveOut: (element: Element) => 
 
 export const withSingleSpaces = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
-/** @returns the text inside an element, with single spaces */
+/** @returns the text with single spaces */
 export const textOf = (element: Element): string => withSingleSpaces(rawText(element.children));
 
 export const hasClass = (element: Element, name: string): boolean =>

@@ -1,6 +1,6 @@
 /**
- * Creates the corpus of the handbooks in the user's cache. Only the first run downloads the packages from the Debian archive of this
- * machine's apt sources, checks them, and converts them.
+ * The corpus of the handbooks, in the user's cache. Only the first run downloads, checks and converts the packages, from the Debian archive
+ * of this machine's apt sources.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -13,12 +13,12 @@ import { saveDownload } from '../../../dev/components/download.ts';
 import { convertHandbooks } from './convert.ts';
 import { administratorsHandbook, gnomeHelp, type HandbookPackage } from './packages.ts';
 
-/** The version of the conversion. It must increase when the conversion changes, so that no run uses an old corpus. */
+/** Increase this number when the conversion changes, so that no run uses an old corpus. */
 const conversion = 1;
 
 type Report = (line: string) => void;
 
-/** @returns the directory of the corpus @throws Error when a package is unavailable; the message gives the reason */
+/** @returns the directory of the corpus @throws Error when a package is unavailable, with the reason */
 export async function obtainHandbooks(env: Environment, report: Report): Promise<string> {
   const name = `handbooks-${administratorsHandbook.version}-${gnomeHelp.version}-${conversion}`;
   const cache = cacheDirectory(env);
@@ -31,7 +31,7 @@ export async function obtainHandbooks(env: Environment, report: Report): Promise
     await unpack(await obtainPackage(administratorsHandbook, work, report), administrators);
     await unpack(await obtainPackage(gnomeHelp, work, report), gnome);
     await convertHandbooks(administrators, gnome, path.join(work, name));
-    // Another run was faster, and its result is the same.
+    // Another run was faster; its result is equal.
     await rename(path.join(work, name), corpus).catch(async (error: unknown) => {
       if ((await readdir(corpus).catch(() => [])).length === 0) throw error;
     });
@@ -41,7 +41,7 @@ export async function obtainHandbooks(env: Environment, report: Report): Promise
   return corpus;
 }
 
-/** @returns the path of the .deb file @throws Error when every source failed; the message gives the reason of each failure */
+/** @returns the path of the .deb file @throws Error when every source failed, with the reasons */
 async function obtainPackage(handbook: HandbookPackage, directory: string, report: Report): Promise<string> {
   const { name, version, path: place } = handbook;
   const file = path.join(directory, path.basename(place));
@@ -50,8 +50,7 @@ async function obtainPackage(handbook: HandbookPackage, directory: string, repor
       title: `apt-get download ${name}=${version}`,
       fetch: () => runCommand('apt-get', ['download', `${name}=${version}`], { cwd: directory }),
     },
-    // `apt-get download` fails if the machine has no package lists, or another release of Debian. The Debian mirror still has the file
-    // under this path.
+    // `apt-get download` fails without package lists, or on another release of Debian. The mirror still has the file under this path.
     ...(await debianArchives()).map((archive) => ({
       title: `${archive}/${place}`,
       fetch: () => saveDownload(`${archive}/${place}`, file, report),
@@ -78,7 +77,7 @@ async function check({ sha256 }: HandbookPackage, file: string): Promise<void> {
   if (actual !== sha256) throw new Error(`its SHA-256 is ${actual}, and should be ${sha256}`);
 }
 
-/** A .deb is an `ar` archive; its member `data.tar.xz` contains the files. */
+/** A .deb is an `ar` archive; its member `data.tar.xz` has the files. */
 async function unpack(file: string, directory: string): Promise<void> {
   const data = memberOf(await readFile(file), 'data.tar.xz');
   const tar = `${file}.data.tar.xz`;
@@ -87,13 +86,10 @@ async function unpack(file: string, directory: string): Promise<void> {
   await runCommand('tar', ['-xJf', tar, '-C', directory]);
 }
 
-/**
- * An `ar` archive begins with `!<arch>\n`. Each member follows its header, in which the name begins at byte 0 and the decimal size at byte
- * 48.
- */
+/** It begins with `!<arch>\n`. In the header of a member, the name begins at byte 0 and the decimal size at byte 48. */
 const [archiveHeader, memberHeader] = [8, 60];
 
-/** @returns the bytes of an `ar` archive's member @throws Error if the archive has no member of this name */
+/** @throws Error if the archive has no member of this name */
 export function memberOf(archive: Buffer, name: string): Buffer {
   for (let at = archiveHeader; at + memberHeader <= archive.length;) {
     const header = archive.subarray(at, at + memberHeader).toString('latin1');

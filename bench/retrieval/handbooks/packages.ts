@@ -1,6 +1,6 @@
 /**
- * The two handbooks for the questions of `../questions.json`, which name the pages with the answers. The handbooks are not in the
- * repository. Debian's package archive has them, under these names, versions and checksums.
+ * The two handbooks for `../questions.json`. They are not in the repository: Debian's archive has them, under these names, versions and
+ * checksums.
  */
 import type { CorpusLanguage } from '../corpus.ts';
 
@@ -9,11 +9,13 @@ export interface HandbookPackage {
   version: string;
   /** The checksum of the .deb file. */
   sha256: string;
-  /** The path below the archive's root. */
+  /** A path below the archive's root. */
   path: string;
 }
 
-/** The Debian Administrator's Handbook, by Raphaël Hertzog, Roland Mas, Freexian SARL and its translators. CC BY-SA 3.0 or GPL 2 and later. */
+/**
+ * The Debian Administrator's Handbook, by Raphaël Hertzog, Roland Mas, Freexian SARL and its translators. CC BY-SA 3.0 or GPL 2 and later.
+ */
 export const administratorsHandbook: HandbookPackage = {
   name: 'debian-handbook',
   version: '11.20220922',
@@ -29,7 +31,7 @@ export const gnomeHelp: HandbookPackage = {
   path: 'pool/main/g/gnome-user-docs/gnome-user-docs_43.0-2_all.deb',
 };
 
-/** The chapters that become documents, by the name of their first file. */
+/** The name of each chapter's first file. */
 export const chapters: Record<CorpusLanguage, readonly string[]> = {
   en: ['the-debian-project', 'apt', 'unix-services', 'network-infrastructure', 'advanced-administration', 'security'],
   pt: [
@@ -45,13 +47,12 @@ export const chapters: Record<CorpusLanguage, readonly string[]> = {
 };
 
 export interface Subject {
-  /** The topic that gives the document its title. */
+  /** The document gets the title of this guide. */
   guide: string;
-  /** The document contains the topics whose names begin with one of these texts, in this order. */
+  /** The names of the document's topics begin with one of these texts, in this order. */
   prefixes: readonly string[];
 }
 
-/** The topics that become one document. */
 export const subjects: Record<CorpusLanguage, readonly Subject[]> = {
   en: [
     { guide: 'a11y', prefixes: ['a11y-'] },

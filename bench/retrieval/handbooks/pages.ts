@@ -1,13 +1,13 @@
-/** Splits a handbook's blocks into pages, and writes them as the files of a corpus. */
+/** Splits a handbook's blocks into pages, and writes them as a corpus. */
 import type { CorpusBlock } from '../corpus.ts';
 
-/** The maximum length of a page, in characters. A page ends before the block that would exceed it. */
+/** In characters. A page ends before the block that would exceed it. */
 const longest = 3_000;
-/** A page of at least this length, in characters, also ends when the next section of the chapter begins. */
+/** In characters. Such a page also ends at the next section of the chapter. */
 const longEnough = 1_800;
-/** If the last page is shorter than this, it is joined to the previous page. */
+/** A shorter last page is joined to the previous page. */
 const tooShort = 900;
-/** The number of characters between two blocks. */
+/** The characters between two blocks. */
 const blankLine = 2;
 
 const sizeOf = (blocks: readonly CorpusBlock[]) =>
@@ -19,7 +19,7 @@ export function cutPages(blocks: readonly CorpusBlock[]): CorpusBlock[][] {
     const size = sizeOf(page);
     const isSection = block.kind === 'heading' && block.level === 2;
     if (size + lineOf(block).length > longest || (isSection && size >= longEnough)) {
-      // A title stays on the same page as the text below it.
+      // A title stays on the page of the text below it.
       const full = page.slice(0, page.findLastIndex(({ kind }) => !isTitle(kind)) + 1);
       if (full.length > 0) pages.push(full);
       page = page.slice(full.length);
@@ -42,7 +42,7 @@ function lineOf({ kind, level = 2, text }: CorpusBlock): string {
   return `${before}${text}${after}`;
 }
 
-/** @returns the Markdown of a document, as `readCorpus` reads it */
+/** @returns Markdown for `readCorpus` */
 export function markdownOf(title: string, pages: readonly CorpusBlock[][]): string {
   const lines = [`# ${title}`];
   for (const [place, blocks] of pages.entries()) {

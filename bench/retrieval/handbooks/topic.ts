@@ -1,12 +1,12 @@
-/** Reads a topic of GNOME Help from the Mallard XML of its package, as blocks. */
+/** Reads a topic of GNOME Help from its Mallard XML. */
 import type { CorpusBlock } from '../corpus.ts';
 import { elementsOf, parseXml, textOf, type Element } from './markup.ts';
 
-/** Elements that are left out: everything that is not running text, or that is shown only under a condition. */
+/** These elements have no running text, or text that is shown only under a condition. */
 const leftOut = ['info', 'comment', 'media', 'figure', 'table', 'screen', 'code', 'example', 'links', 'title'];
 const isLeftOut = ({ name }: Element) => leftOut.includes(name) || name.startsWith('if:');
 
-/** @returns the topic's blocks, its title first, as a heading of level 2 @throws Error if the topic has no title */
+/** @returns the blocks; first the title, as a heading of level 2 @throws Error if the topic has no title */
 export function readTopic(xml: string): CorpusBlock[] {
   const page = parseXml(xml).find(({ name }) => name === 'page');
   if (!page) throw new Error('The topic has no page.');
@@ -32,7 +32,7 @@ function blocksOf(element: Element): CorpusBlock[] {
   return elementsOf(element).flatMap(blocksOf);
 }
 
-/** The title of an item and the item's own paragraphs form one block. The nested parts of the item become the following blocks. */
+/** The title of an item and its own paragraphs form one block, and the nested parts the next blocks. */
 function item(element: Element): CorpusBlock[] {
   const inside = elementsOf(element);
   const own = inside.filter(({ name }) => name === 'title' || name === 'p').map((part) => textOf(part));

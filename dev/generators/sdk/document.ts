@@ -1,7 +1,7 @@
-/** The form of the contract from which the generated part of the SDK is made (SDK-1). */
+/** Changes the contract into the form from which the SDK is generated (SDK-1). */
 import { isObject, type ContractDocument, type JsonObject } from '../../../contract/openapi.ts';
 
-/** An enumeration that may grow: the name of its type, and the values that this version knows. */
+/** An enumeration that may grow, with the name of its type and the values of this version. */
 export interface OpenValues {
   readonly name: string;
   readonly values: readonly string[];
@@ -10,10 +10,10 @@ export interface OpenValues {
 const prefix = '#/components/schemas/';
 
 /**
- * @param document the published document, which is not changed
- * @returns a copy, and its enumerations that may grow. In the copy, each of them is a schema with a name. `Error` is `ErrorEnvelope`, because
- *   JavaScript has its own `Error`
- * @throws Error if the name of a schema is no identifier, or if two different enumerations would get the same name
+ * @param document the published document; it stays unchanged
+ * @returns a copy in which each enumeration that may grow is a schema with a name. `Error` becomes `ErrorEnvelope`, because JavaScript has
+ * its own `Error`
+ * @throws Error if the name of a schema is no identifier, or if two different enumerations get one name
  */
 export function sdkDocument(document: ContractDocument): { document: ContractDocument; open: OpenValues[] } {
   const copy = structuredClone(document);
@@ -32,7 +32,7 @@ export function sdkDocument(document: ContractDocument): { document: ContractDoc
   return { document: copy, open };
 }
 
-/** Moves the enumerations below a schema to schemas of their own: `status` of `Member` becomes `MemberStatus`. */
+/** Gives the enumerations below a schema names: `status` of `Member` becomes `MemberStatus`. */
 function hoist(schemas: Record<string, JsonObject>, path: string, part: JsonObject): void {
   for (const [key, child] of Object.entries(part)) {
     if (!isObject(child) || key === 'examples' || key === 'example') continue;

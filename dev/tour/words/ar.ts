@@ -91,6 +91,13 @@ export const ar: TourCatalogue = {
   'club.booked': 'حُجزت مع {mentor}: {at}؛ ويمكن تغيير موعدها حتى {until}',
   'club.confirmed': 'وصلت رسالة «{subject}» ومعها session.ics',
 
+  'program.key': 'مفتاح لبرنامج من برامج النادي',
+  'program.scopes': 'يسمح المفتاح «{name}» بما يلي: {scopes}، ولا يرد سره إلا في هذه الإجابة',
+  'program.grants': 'يمنح البرنامج الطالبة حق الوصول، ثم تضيع الإجابة فيكرر الطلب',
+  'program.replayed': 'الإجابة الثانية هي الإجابة الأولى نفسها: {header}',
+  'program.effects': 'عدد مرات منح الوصول: {count}',
+  'program.audit': 'في سجل التدقيق قيد واحد للطلبين: {actor}، {operation} ({fields})، {at}',
+
   'closer.title': 'نظرة أقرب',
   'closer.api_reference': 'مرجع واجهة البرمجة',
   'closer.delivery_run': 'تشغيل التسليم',

@@ -97,6 +97,13 @@ export const de: TourCatalogue = {
   'club.booked': 'gebucht bei {mentor}: {at}; verschieben geht bis {until}',
   'club.confirmed': '„{subject}“ ist angekommen, mit session.ics',
 
+  'program.key': 'Ein Schlüssel für ein Programm des Clubs',
+  'program.scopes': 'der Schlüssel „{name}“ darf {scopes}, und nur diese Antwort enthält sein Geheimnis',
+  'program.grants': 'Das Programm gibt der Lernenden Zugang, verliert die Antwort und wiederholt die Anfrage',
+  'program.replayed': 'die zweite Antwort ist noch einmal die erste: {header}',
+  'program.effects': 'Zahl der Zugänge: {count}',
+  'program.audit': 'das Audit-Log hat einen Eintrag für beide Anfragen: {actor}, {operation} ({fields}), {at}',
+
   'closer.title': 'GENAUER HINSEHEN',
   'closer.api_reference': 'Referenz der API',
   'closer.delivery_run': 'Lauf der Zustellung',

@@ -92,6 +92,13 @@ export const en = {
   'club.booked': 'booked with {mentor}: {at}; it can be rescheduled until {until}',
   'club.confirmed': '“{subject}” has arrived, with session.ics',
 
+  'program.key': 'A key for a program of the club',
+  'program.scopes': 'the key “{name}” may use {scopes}, and only this answer has its secret',
+  'program.grants': 'The program gives the student access, loses the answer, and repeats the request',
+  'program.replayed': 'the second answer is the first one again: {header}',
+  'program.effects': 'number of accesses: {count}',
+  'program.audit': 'the audit log has one entry for both requests: {actor}, {operation} ({fields}), {at}',
+
   'closer.title': 'LOOK CLOSER',
   'closer.api_reference': 'API reference',
   'closer.delivery_run': 'the delivery’s run',

@@ -95,6 +95,14 @@ export const es: TourCatalogue = {
   'club.booked': 'reservada con {mentor}: {at}; se puede cambiar hasta {until}',
   'club.confirmed': 'ha llegado «{subject}», con session.ics',
 
+  'program.key': 'Una clave para un programa del club',
+  'program.scopes': 'la clave «{name}» permite {scopes}, y solo esta respuesta contiene su secreto',
+  'program.grants': 'El programa da acceso a la estudiante, pierde la respuesta y repite la petición',
+  'program.replayed': 'la segunda respuesta es de nuevo la primera: {header}',
+  'program.effects': 'número de accesos: {count}',
+  'program.audit':
+    'el registro de auditoría tiene una entrada para ambas peticiones: {actor}, {operation} ({fields}), {at}',
+
   'closer.title': 'MÁS DE CERCA',
   'closer.api_reference': 'referencia de la API',
   'closer.delivery_run': 'ejecución de la entrega',

@@ -94,6 +94,14 @@ export const ptBR: TourCatalogue = {
   'club.booked': 'marcada com {mentor}: {at}; pode ser remarcada até {until}',
   'club.confirmed': '“{subject}” chegou, com session.ics',
 
+  'program.key': 'Uma chave para um programa do clube',
+  'program.scopes': 'a chave “{name}” permite {scopes}, e só esta resposta contém o segredo',
+  'program.grants': 'O programa dá acesso à estudante, perde a resposta e repete a requisição',
+  'program.replayed': 'a segunda resposta é a primeira novamente: {header}',
+  'program.effects': 'número de acessos: {count}',
+  'program.audit':
+    'o registro de auditoria tem uma entrada para as duas requisições: {actor}, {operation} ({fields}), {at}',
+
   'closer.title': 'VEJA DE PERTO',
   'closer.api_reference': 'referência da API',
   'closer.delivery_run': 'execução da entrega',

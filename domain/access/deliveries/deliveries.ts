@@ -113,6 +113,7 @@ export async function listDeliveries(
       sql`club_id = ${clubId}`,
       filter.archived === undefined ? undefined : archived,
     ])}`,
+    changedAt: 'changed_at',
     orderBy: newestFirst(),
   });
   return { rows: rows.map(presentDelivery), total, next };

@@ -57,6 +57,7 @@ export async function listCohorts(
   const { rows, total, next } = await listPage(db, page, {
     columns: cohortColumns,
     from: sql`FROM cohorts WHERE course_id = ${courseId}`,
+    changedAt: 'changed_at',
     orderBy: newestFirst(),
   });
   return { rows: rows.map(presentCohort), total, next };

@@ -60,7 +60,7 @@ export async function grantAccess(
   options: FactOptions = {},
 ): Promise<GrantResult> {
   await lockStudent(tx, grant.clubId, grant.studentId);
-  // Checks the cohort before the enrollments. If both are wrong, the answer must be 404 for the cohort and not 409 for the enrollments.
+  // An unknown cohort must lead to 404, even if the student already has the access (409). So the cohort is checked first.
   if (grant.cohortId !== undefined) await lockCohortOfForShare(tx, grant.clubId, grant.deliveryId, grant.cohortId);
   const standing = await findStanding(tx, { ...grant, originId: grant.originId ?? null });
   if (standing && (grant.originId !== undefined || !hasEnded(standing, now)))

@@ -16,7 +16,7 @@ export interface ManyGrants {
   /** Distinct students whose rows the transaction has locked. */
   studentIds: readonly Id[];
   deliveryIds: readonly Id[];
-  /** Never a sale. Other sources give a student the same delivery only once. */
+  /** Sales are not allowed here. All other sources together give a student a delivery only once. */
   source: Exclude<EnrollmentSource, 'purchase' | 'subscription'>;
 }
 

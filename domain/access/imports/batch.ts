@@ -60,8 +60,8 @@ export async function recordBatch(
     (seats) => reserveSeats(tx, lockedImport.clubId, seats, now),
     now,
   );
-  // A student may be removed while this transaction waits for the lock of the import, or before it opens the accounts. Now that the
-  // transaction has both locks, it sees the record of such a removal.
+  // Another transaction may have removed a student while this transaction waited for its locks. This transaction now holds the locks of the
+  // import and of the students, so it sees the record of such a removal.
   const isRemovedSince = await readRemovedAddresses(tx, vault, lockedImport.id);
   if (accepted.some(({ email }) => isRemovedSince(email))) throw new StaleRead();
   const reportedStudents = await reportedBefore(tx, lockedImport.id, accounts);

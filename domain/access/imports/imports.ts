@@ -142,8 +142,8 @@ export async function cancelImport(
 }
 
 /**
- * @returns the number of the club's imports that have not ended, including canceled imports whose file may still arrive. An import whose
- * upload failed does not count, because its file is deleted.
+ * @returns the number of the club's imports that have not ended, including canceled imports with an upload that may still arrive. An import
+ * with a failed upload does not count, because the file of this import is deleted.
  */
 export async function countOpenImports(db: Queries, clubId: Id): Promise<number> {
   const row = await db.one<{ open: number }>(sql`

@@ -9,7 +9,8 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 /**
  * Records for every open import of the club that a student has lost an address, because the student was removed or the address was
- * corrected. The caller holds the lock of the student. So a batch with this address has either committed already, or finds this record.
+ * corrected. The caller holds the lock of the student. So a batch of the import that contains this address has either committed already, or
+ * finds this record.
  */
 export async function noteAddressLeft(
   tx: Transaction,
@@ -42,9 +43,9 @@ const clearedTexts = sql`file_name = NULL, ignored_columns = '{}'`;
 const isReadInPart = sql`status <> 'completed'`;
 
 /**
- * Runs when an import has ended, and deletes the addresses that were recorded for this import. The texts of the file are cleared if the
- * file named a removed student. They are also cleared if a student was removed before the whole file was read, because the other rows may
- * name the student.
+ * Runs when an import has ended, and deletes the addresses that were recorded for this import. If the file named a removed student, the
+ * stored texts of the file are cleared. They are also cleared if a student was removed before the whole file was read, because the unread
+ * rows may name the student.
  */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
   await db.run(sql`

@@ -1,4 +1,4 @@
-/** Reads the rows of an imported file, one piece at a time. Each row is either a person or a fault. */
+/** Reads the rows of an imported file, one piece at a time. Each row gives either a person or an error. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { isEmail } from '../../../platform/core/text/email.policy.ts';
 import { foldEmail, hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts';

@@ -47,7 +47,8 @@ export async function requireClaimableLink(tx: Transaction, clubId: Id, code: st
 
 /**
  * Grants the link's deliveries to the student, records `access.granted` for each new delivery, and counts one use of the link. The link's
- * row is locked, so only one student gets the last use. A second claim by the student gets the same answer, even if the link has ended.
+ * row is locked, so only one student gets the last use. If the student claims the link again, the answer is the same, even after the link
+ * has ended.
  * @throws DomainError not_found, registration_link_used_up
  */
 export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code: string, now: Date): Promise<Claim> {

@@ -122,7 +122,7 @@ async function afterUnbegun(
   const stopped = failure === 'stopped';
   const errorCode = stopped ? null : errorsBeforeBegin[failure.kind];
   if (!stopped) {
-    // The model refuses the same request each time. An operator must check the API key, the model's name or the prompt.
+    // The model would refuse a repeated request, too. An operator must check the API key, the model's name or the prompt.
     const level = failure.kind === 'rejected' ? 'error' : 'warn';
     deps.logger[level]({ answerId: answer.id, call: callNo, code: failure.code }, 'the model did not begin to answer');
   }

@@ -11,7 +11,7 @@ export const answersChannel = 'agent_answers';
 
 /** Two answers with equal tags cause only one unneeded read. */
 const tagLength = 8;
-/** The maximum number of tags in one NOTIFY, whose payload must have fewer than 8,000 bytes. */
+/** The maximum number of tags in one NOTIFY. Postgres limits the payload to fewer than 8,000 bytes. */
 const maxTags = 800;
 
 /** @returns the tag that stands for the answer in a payload: the last part of the answer's random id */

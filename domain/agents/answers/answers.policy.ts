@@ -9,7 +9,7 @@ import type { AnswerError } from '../agents.policy.ts';
 const second = 1_000;
 
 export const answerRules = {
-  /** An answer whose stream has not begun by this time fails, even if the model was never called. */
+  /** If the stream of an answer has not begun after this time, the answer fails, even if the model was never called. */
   beginWithinMs: 120 * second,
   /** The maximum number of requests to the model. */
   calls: 3,

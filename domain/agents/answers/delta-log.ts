@@ -115,7 +115,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
     } else if (due.length > 0) timer ??= setTimeout(() => ((timer = undefined), void forAllClubs(write)), batchMs);
   };
 
-  /** Writes one batch. After a failed write, the same words are sent again, because Postgres may already have them. */
+  /** Writes one batch. If a write fails, Postgres may already have stored the text. So the next try sends exactly the same text. */
   async function write(): Promise<void> {
     writing = true;
     try {

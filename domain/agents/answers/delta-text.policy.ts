@@ -10,7 +10,7 @@ const replacement = '\uFFFD';
 export interface TextCleaner {
   /** @returns the part of the text that can be written now. This part may be empty */
   push(chunk: string): string;
-  /** Ends the stream. @returns the text that was kept for the next chunk */
+  /** Ends the stream. @returns the text that `push` has not returned yet */
   end(): string;
 }
 

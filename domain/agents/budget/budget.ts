@@ -101,8 +101,8 @@ function whyNotReserved(budget: Budget): Error {
 }
 
 /**
- * Replaces the reserve of an answer by its real cost, once, in the month of the question. Also adds the answer to the agent's counts of the
- * month. Call it after the same transaction has written the end of the answer and of its last call.
+ * Replaces the reserve of an answer by the real cost of the answer, once, in the month of the question. Also adds the answer to the agent's
+ * counts of the month. The transaction must first write the end of the answer and the end of the last call.
  */
 export async function settleBudget(tx: Transaction, answerId: Id, costMicros: bigint, now: Date): Promise<void> {
   const charge = await tx.one<{

@@ -204,8 +204,8 @@ async function insertQuestion(tx: Transaction, turn: NewTurn, conversationId: Id
 }
 
 /**
- * @returns the path of the conversation that holds the student's own question; undefined if another student asked it or the conversation
- * is deleted
+ * @returns the URL path of the conversation that contains the student's question; undefined if another student asked the question, or if
+ * the conversation is deleted
  */
 async function findPathOf(db: Queries, { questionId, clubId, studentId }: NewTurn): Promise<string | undefined> {
   const conversation = await db.one<{ id: Id }>(sql`SELECT conversation.id FROM agent_questions question

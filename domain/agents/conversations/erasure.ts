@@ -1,6 +1,6 @@
 /**
  * Deletes the text of conversations. Their rows stay, because the questions still count and their ids must not be used again. A running
- * answer becomes `failed`, and its run is woken to charge the cost and end.
+ * answer becomes `failed`, and the workflow run of the answer is woken, so that it charges the cost and ends.
  */
 import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';

@@ -10,7 +10,10 @@ interface Asking {
   thinking?: { type: 'disabled' } | { type: 'between_tools' } | { type: 'adaptive' };
   /** Limits the thinking of a model that always thinks. */
   output_config?: { effort: 'low' };
-  /** The number of tokens for thinking. It is added to the answer's own limit, because the request has only one limit for both. */
+  /**
+   * The number of tokens for thinking. A request has only one limit for thinking and answer, so this number is added to the limit of the
+   * answer.
+   */
   thoughtTokens: number;
 }
 

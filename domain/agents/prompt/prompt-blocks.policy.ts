@@ -53,7 +53,7 @@ export interface Prompt {
   characters: number;
 }
 
-/** The next request begins with the same text up to this block, so the model's service can read it from its cache. */
+/** The next request begins with the same text up to this block. So the provider of the model can read this text from a cache. */
 const cached = { cache_control: { type: 'ephemeral' } } as const;
 
 const rules = `You are an assistant of an online club. You answer the questions of its students from the club's material.
@@ -125,8 +125,8 @@ export function promptOf(content: PromptContent): Prompt {
 type Result = SentResult & { headings: readonly string[] };
 
 /**
- * Joins consecutive passages of a source under the same headings into one result, so that a citation may span them. The best result is
- * first.
+ * Joins consecutive passages of a source under the same headings into one result, so that one citation may cover several passages. The best
+ * result is first.
  */
 function resultsOf(passages: readonly FoundPassage[]): Result[] {
   const groups: FoundPassage[][] = [];

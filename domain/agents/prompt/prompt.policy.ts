@@ -49,7 +49,7 @@ export function turnsThatFit<T extends Turn>(newestFirst: readonly T[]): T[] {
   return fittingTurns;
 }
 
-/** The parts of a prompt whose length is known when its question arrives. */
+/** The parts of a prompt whose length is known when the question arrives. */
 export interface PromptParts {
   instructions: string;
   history: readonly Turn[];

@@ -1,6 +1,6 @@
 /**
- * Prepares the prompt for the first call of an answer while Temporal still starts the answer's run. This only saves time: the step of the
- * run reads and claims its row as usual.
+ * Prepares the prompt for the first call of an answer while Temporal still starts the answer's run. This only saves time: the step still
+ * reads and claims the row of the answer.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import { readAnswerState, type AnswerRow } from '../answers/answer-rows.ts';
@@ -8,9 +8,12 @@ import { preparePrompt, type PromptDeps } from './prompt.ts';
 import type { Prompt } from './prompt-blocks.policy.ts';
 
 export interface PromptsAhead {
-  /** Begins to prepare the prompt, when the run of the question is about to start in this process. */
+  /** Begins to prepare the prompt of a question. Call it when the workflow run that generates the answer is about to start here. */
   begin(questionId: Id): void;
-  /** @returns the prepared prompt. Undefined if it was already taken or is too old, or if the answer has changed since then */
+  /**
+   * @returns the prepared prompt. Undefined if the prompt was already taken or is too old, or if the answer has changed since the
+   * preparation
+   */
   take(answer: AnswerRow): Promise<Prompt | undefined>;
 }
 

@@ -66,6 +66,7 @@ export async function listAgents(
       sql`club_id = ${clubId}`,
       filter.status === undefined ? undefined : sql`status = ${filter.status}`,
     ])}`,
+    changedAt: 'changed_at',
     orderBy: newestFirst(),
   });
   return { rows: rows.map(presentAgent), total, next };

@@ -170,7 +170,8 @@ async function takeLook(scene: Scene, play: Play): Promise<Ending | undefined> {
   switch (decision.kind) {
     case 'exit': {
       const { reason } = decision;
-      if (reason === 'archived') throw new Error(`Dry run ${run.id} was decided as archived`);
+      if (reason === 'archived')
+        throw new Error(`The decision for dry run ${run.id} says that its automation is archived`);
       if (reason === 'exit_step' || play.path.has(step.id)) leave(play, step, { outcome: reason });
       return { status: 'exited', exit_reason: reason };
     }
@@ -178,7 +179,7 @@ async function takeLook(scene: Scene, play: Play): Promise<Ending | undefined> {
       enter(play, step).outcome = decision.code;
       return { status: 'failed', error_code: decision.code };
     case 'hold':
-      throw new Error(`Dry run ${run.id} was decided as held`);
+      throw new Error(`The decision for dry run ${run.id} is to hold it`);
     case 'wait':
       if (!play.waiting) enter(play, step);
       play.waiting = true;

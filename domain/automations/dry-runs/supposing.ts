@@ -23,7 +23,7 @@ const fields = [
 ] as const;
 type Field = (typeof fields)[number];
 
-/** The fields of each kind of fact: the field that names its subject, and the other fields. */
+/** For each kind of fact, `about` is the field with the id of its subject, and `besides` lists the other allowed fields. */
 const fieldsOf: Readonly<Record<FactRecord['kind'], { about: Field; besides?: readonly Field[] }>> = {
   student_tagged: { about: 'tag_id' },
   student_untagged: { about: 'tag_id' },
@@ -58,8 +58,8 @@ export interface Supposed {
 }
 
 /**
- * @throws DomainError invalid_request, when a fact has a field that its kind cannot have, its step sends no e-mail, or its time is too far
- * away; not_found, when an id does not exist
+ * @throws DomainError invalid_request, when a fact has a field that its kind does not allow, a step without an e-mail, or a time too far
+ * away @throws DomainError not_found, when an id does not exist
  */
 export async function readSupposed(
   db: Queries,

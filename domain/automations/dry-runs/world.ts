@@ -1,6 +1,6 @@
 /**
- * Holds the world of a dry run: the student's records with the supposed facts and the effects of steps. Nothing is written. The rules run
- * their usual SQL statements, in which `WITH` expressions replace the real tables (AUTO-19).
+ * Holds the data of a dry run: the student's records, after the facts that the request assumes and after the effects of steps. Nothing is
+ * written. The rules run their usual SQL statements, in which `WITH` expressions replace the real tables (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -20,7 +20,7 @@ export interface World {
   lessons: Map<Id, boolean>;
   products: Map<Id, boolean>;
   courses: Set<Id>;
-  /** The deliveries to which the student has lost access in this world. */
+  /** The deliveries to which the student has lost access in the dry run. */
   lostDeliveries: Set<Id>;
   granted: { deliveryId: Id; cohortId: Id | null; startsAt: Date; endsAt: Date | null }[];
   /** The e-mails that the predicted run has sent, by step. */
@@ -93,8 +93,8 @@ export function suppose(world: World, fact: SupposedFact): Waking {
 }
 
 /**
- * @returns a `WITH …` clause with the supposed records. Its expressions have the names of the tables that the rules read. Postgres inlines
- * them, so each rule still needs only one look-up in an index
+ * @returns a `WITH …` clause with the records of the dry run. Its expressions have the names of the tables that the rules read. Postgres
+ * inlines the expressions, so each rule still needs only one look-up in an index
  */
 export function shadowing(world: World, { runId, studentId }: { runId: Id; studentId: Id }): Sql {
   const { tags, lessons, products, courses, lostDeliveries, granted } = world;

@@ -17,8 +17,9 @@ import { enter, shareOpen } from './entering.ts';
 
 /**
  * Starts the runs that facts cause, and wakes the runs that the facts concern. Each fact has its own transaction, and the transactions run
- * in parallel. For all facts of clubs without automations, the function needs only one query in total. A repeated fan-out of a fact starts
- * nothing. If the function is called with several facts, each fact waits only briefly for a lock. A fact that would have to wait longer is
+ * in parallel. For all facts of clubs without automations, the function needs only one query in total. If the same fact is passed again, it
+ * starts nothing. If the function is called with several facts, each fact waits only briefly for a lock. A fact that would have to wait
+ * longer is
  * `blocked`.
  * @param options.waitSpeed the factor by which waits are shortened; 1 if absent
  * @returns the result of each fact, without runs to start, because the transactions write wakes instead

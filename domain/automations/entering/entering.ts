@@ -64,8 +64,8 @@ async function isInPlan(tx: Transaction, clubId: Id): Promise<boolean> {
 }
 
 /**
- * Starts a run for each entrant whom the reentry rule admits. A second call with the same causes starts nothing. The caller holds a shared
- * lock on the automation, and the locks of the students, so that their counts of runs stay valid.
+ * Starts a run for each student whom the rule for repeated entry admits. A second call with the same causes starts nothing. The caller
+ * holds a shared lock on the automation, and the locks of the students. So the number of each student's runs cannot change meanwhile.
  * @param entrants distinct students
  * @returns the result for each student, and the runs to start
  */

@@ -12,7 +12,7 @@ import { linksAfter } from '../versions/links.policy.ts';
 import { effectKey, type RunRow } from './moves.ts';
 
 /**
- * @returns the outcome that the path of the run shows
+ * @returns the outcome of the step, for the list of steps that the run took
  * @throws DomainError if the effect is impossible because the record that the step names was deleted
  */
 export async function applyEffect(tx: Transaction, run: RunRow, step: Step, now: Date): Promise<string> {

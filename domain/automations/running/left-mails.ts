@@ -1,6 +1,6 @@
 /**
- * Records an outcome for e-mails whose worker died during the transfer and whose run has ended. The steps of an ended run are over, so the
- * run itself can no longer record this outcome (AUTO-13).
+ * Records the outcome of e-mails of ended runs, if the worker died while it sent the e-mail. An ended run makes no more steps, so it cannot
+ * record this outcome (AUTO-13).
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';

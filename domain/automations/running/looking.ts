@@ -43,7 +43,7 @@ export function placeOf(
   return version.steps.get(cursor ?? '') ?? { code: 'unknown_step' };
 }
 
-/** @param world a `WITH …` clause of a dry run, which replaces the tables that the rules read */
+/** @param world the `WITH …` clause of a dry run. It replaces the tables that the rules read */
 export async function lookAt(
   db: Queries,
   { definition }: ReadVersion,

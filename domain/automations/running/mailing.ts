@@ -1,6 +1,6 @@
 /**
- * Sends the e-mail of a step, at most once for each run and step. A separate transaction claims the row immediately before the e-mail goes
- * to the mail server. The transaction that moves the run to its next step records the outcome (CAMP-6, AUTO-13).
+ * Sends the e-mail of a step, at most once for each run and step. A separate transaction claims the row of the e-mail immediately before
+ * the e-mail goes to the mail server. The transaction that moves the run to its next step records the outcome (CAMP-6, AUTO-13).
  */
 import { Club } from '../../../entities/clubs/club.ts';
 import { MailSender } from '../../../entities/mail/mail-sender.ts';
@@ -129,7 +129,7 @@ async function findMail(tx: Queries, run: RunRow, stepId: string): Promise<MailR
   return mail;
 }
 
-/** @returns the outcome that the path of the run shows: `sent`, the reason for skipping, `outcome_unknown` or `refused` */
+/** @returns the outcome for the list of steps that the run took: `sent`, the reason for skipping, `outcome_unknown` or `refused` */
 function wordOf({ status, skipReason, lastError }: Pick<MailRow, 'status' | 'skipReason' | 'lastError'>): string {
   if (status === 'skipped') return skipReason ?? 'skipped';
   if (status === 'failed') return lastError === outcomeUnknown ? outcomeUnknown : 'refused';

@@ -43,7 +43,7 @@ export async function lockRun(tx: Transaction, runId: Id): Promise<RunRow | unde
   return tx.one<RunRow>(sql`SELECT ${runColumns} FROM automation_runs run WHERE run.id = ${runId} FOR NO KEY UPDATE`);
 }
 
-/** The student of the run, whose row the caller has locked. */
+/** The student of the run. The caller has locked the student's row. */
 export interface Recipient {
   name: string;
   email: string;
@@ -222,7 +222,7 @@ export type Ending =
   | { status: 'exited'; reason: ExitReason }
   | { status: 'failed'; code: string };
 
-/** Ends an active or failed run without sending its waiting e-mail. The workflow notices the end when it next reads the row. */
+/** Ends an active or failed run. An e-mail that still waits is not sent. The workflow notices the end when it next reads the row. */
 export async function endRun(tx: Transaction, run: RunRow, ending: Ending, now: Date): Promise<void> {
   const reason = ending.status === 'exited' ? ending.reason : null;
   const code = ending.status === 'failed' ? ending.code : null;

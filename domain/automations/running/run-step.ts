@@ -1,6 +1,6 @@
 /**
  * The step of the workflow `automation-run/<id>`. One transaction locks the student, reads the run, decides, applies the effect and moves
- * the cursor. An e-mail is claimed before it goes to the mail server, and its outcome is recorded afterwards (AUTO-10).
+ * the run to the next step. An e-mail is claimed before it goes to the mail server, and its outcome is recorded afterwards (AUTO-10).
  */
 import type { RunStatus } from '../../../entities/automations/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -55,8 +55,8 @@ export interface RunDeps extends MailingDeps {
 }
 
 /**
- * `run_step_decided`: nothing is written. `run_step_done`: the effect is written, the cursor is not, and nothing is committed.
- * `run_step_recorded`: both are committed, but the workflow does not know it yet.
+ * `run_step_decided`: nothing is written. `run_step_done`: the effect is written but not the cursor, and nothing is committed.
+ * `run_step_recorded`: effect and cursor are committed, but the workflow has not got the result yet.
  */
 export type RunFailpoint =
   | 'run_step_decided'
@@ -78,7 +78,9 @@ export type RunStep =
       held: boolean;
     };
 
-/** The gate wakes a held run. In case this wake is lost, the workflow also reads the row at this interval. */
+/**
+ * The workflow `automation-gate` wakes a held run after the pause. In case this wake is lost, the run also reads its row at this interval.
+ */
 const heldLooksMs = 7 * 24 * 3_600_000;
 /** A run fails after it had internal errors for this time, so that an administrator sees it. */
 const faultyMs = 24 * 3_600_000;

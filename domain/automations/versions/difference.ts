@@ -52,7 +52,9 @@ function fieldsChanged(before: PlacedStep | undefined, after: PlacedStep): strin
   return names.filter((name) => !ofBranches.includes(name) && !isDeepStrictEqual(old?.[name], young?.[name]));
 }
 
-/** A step has moved if it is now in another branch. Within a list, the longest sequence of steps that kept its order has not moved. */
+/**
+ * A step has moved if it is now in another branch. Within a list, the steps of the longest sequence in unchanged order count as not moved.
+ */
 function movedOf(before: readonly PlacedStep[], after: readonly PlacedStep[]): Set<string> {
   const listOf = ({ parent }: PlacedStep) => (parent ? `${parent.branch} ${parent.id}` : '');
   const oldById = byId(before);

@@ -44,6 +44,7 @@ export async function listAutomations(
   const { rows, total, next } = await listPage(db, filter, {
     columns: summaryColumns,
     from: sql`FROM automations WHERE ${where}`,
+    changedAt: 'changed_at',
     orderBy: newestFirst(),
   });
   return { rows: await presentSummaries(db, rows), total, next };

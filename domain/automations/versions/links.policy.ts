@@ -8,8 +8,8 @@ const within = (links: readonly string[], now: Date) =>
   links.filter((at) => new Date(at).getTime() > now.getTime() - windowMs);
 
 /**
- * @returns the links of a fact that a run records now. This run was itself started by a fact that has `links`. Each link is the time of one
- * start
+ * @param links the links of the fact that started the run. A link is the time at which one automation started another @returns the links of
+ * a fact that this run records now
  */
 export const linksAfter = (links: readonly string[], now: Date): string[] =>
   [...within(links, now), now.toISOString()].slice(-(longestChain + 1));

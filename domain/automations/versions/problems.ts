@@ -250,7 +250,7 @@ const fieldsOfStep = ({ kind, wait }: Step) =>
 
 interface Around {
   known: KnownIds;
-  /** The problems of e-mails, by the path of the step. */
+  /** The problems of each step's e-mail, by the JSON path of the step. */
   ofEmails: ReadonlyMap<string, FoundProblems<ContentProblem>>;
   emailSteps: ReadonlySet<string>;
 }

@@ -30,7 +30,7 @@ export async function listProblems(
   return schedulingProblems(db, await findCampaign(db, clubId, campaignId), now);
 }
 
-/** @returns the same problems as `listProblems`, for a campaign that the caller has already read */
+/** Does the same as `listProblems`, for a campaign that the caller has already read. */
 export async function schedulingProblems(
   db: Queries,
   campaign: CampaignRow,

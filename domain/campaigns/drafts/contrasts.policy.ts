@@ -21,7 +21,7 @@ export type Contrast =
   | 'longest_email'
   | 'newest';
 
-/** Small, because a person looks through all previews. */
+/** The limit is small, because a person looks at all previews. */
 export const maxPreviews = 10;
 
 const length = (text: string) => Array.from(text).length;

@@ -41,6 +41,7 @@ export async function listCampaigns(
   const { rows, total, next } = await listPage<CampaignRow>(db, filter, {
     columns: summaryColumns,
     from: sql`FROM campaigns WHERE ${where}`,
+    changedAt: 'changed_at',
     orderBy: newestFirst(),
   });
   return { rows: rows.map((row) => ({ ...presentCampaign(row), is_summary: true })), total, next };

@@ -100,7 +100,7 @@ interface Claimed extends Claim {
   language: string | null;
 }
 
-/** Longer than the SMTP client's wait for a connection and its time limit for a message (60 s) together. */
+/** The lease lasts longer than one sending: the SMTP client's wait for a connection, and its time limit for a message (60 s). */
 const lease = defineLease(TestMail, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',

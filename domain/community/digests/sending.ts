@@ -120,8 +120,8 @@ interface Locked extends Pick<Mail, 'id' | 'studentId'> {
 
 /**
  * Claims one mail for each idle connection and chooses its content in the same transaction. The mail contains the posts that the student
- * may read now. A mail without content is skipped. A mail to an unconfirmed address is skipped too, because it would show posts that only
- * members may read.
+ * may read now. A mail without content is skipped. A mail to an unconfirmed address is skipped too, because the mail would show posts that
+ * only members may read.
  */
 async function claimAll(
   deps: DigestDeps,

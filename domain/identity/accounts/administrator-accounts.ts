@@ -21,7 +21,7 @@ type Profile = RecordOf<'AdministratorProfile'>;
 
 /**
  * Signs an administrator in. A person who has not confirmed the address yet, and signs in with the password of the last sign-up, gets
- * `email_not_verified`. The answer is the same for a new account and for an account that existed before.
+ * `email_not_verified`. The answer does not show whether the account existed before the sign-up.
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInAdministrator(

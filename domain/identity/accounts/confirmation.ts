@@ -11,7 +11,7 @@ const accounts = {
 } as const;
 export type AccountKind = keyof typeof accounts;
 
-/** The password in a further sign-up with the same address, and whether it equals the account's password. */
+/** The password of a repeated sign-up with the same address. `same` is true if this password equals the account's password. */
 export interface Offer {
   passwordHash: string;
   same: boolean;
@@ -41,9 +41,9 @@ export async function noteOffer(
 
 /**
  * Confirms an account that was never confirmed. A confirmed account does not change. Any person can sign up with any address, and the owner
- * of the address cannot see which sign-up sent a mail. So the account keeps its password only if the mail of the sign-up itself has proven
- * the address. In addition, no other sign-up may have named a different password. If the account keeps no password, the owner chooses one
- * with a reset mail. The tokens of earlier mails become invalid.
+ * of the address cannot see which sign-up sent a mail. So the account keeps its password only if `proof` is `sign_up`, and if no later
+ * sign-up named a different password. Otherwise the password is removed, and the owner chooses a new password with a reset mail. The tokens
+ * of earlier mails become invalid.
  * @param proof `sign_up` is the link in the mail of the sign-up; `other` is a code, which does not show who signed up
  */
 export async function confirmAddress(

@@ -8,9 +8,9 @@ import type { VaultDeps } from '../../deps.ts';
 const batch = 1_000;
 
 /**
- * Fills in the keys of one batch of students. If an address is corrected at the same time, the student keeps the key that the correction
- * has written.
- * @returns the number of students whose key was filled in, and whether there may be more
+ * Computes the missing keyed hashes of addresses (`email_key`) for one batch of students. If an address is corrected at the same time, the
+ * student keeps the hash that the correction has written.
+ * @returns the number of students who got a hash, and whether more students may need one
  */
 export async function fillEmailKeys({ db, vault }: VaultDeps): Promise<{ filled: number; more: boolean }> {
   const students = await db.rows<{ id: Id; email: string }>(

@@ -23,7 +23,8 @@ export interface FoundAccount {
 
 /**
  * Finds the students with these addresses, opens accounts for the other addresses, and locks all rows. The function first reads the
- * students without a lock. If the club's count does not include one of the people yet, the function locks the count before any student. It
+ * students without a lock. If one of the people is not in the club's count of students yet, the function locks this count before any
+ * student. It
  * then locks the existing students, ordered by id. The caller records the facts and mails of new students, and the mails to students whose
  * pending sign-up was confirmed.
  * @param people the people, without duplicate addresses

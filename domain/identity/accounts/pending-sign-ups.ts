@@ -60,7 +60,7 @@ export async function takeSeatOf(
 /**
  * Turns pending sign-ups into accounts that count as students, because the club or a sale has named their addresses. A password may come
  * from a stranger, so the function removes the passwords. A person who signs in with such a password still gets `email_not_verified`. So
- * the answer does not reveal that the account was taken over (ADR 5). The caller holds the locks of the students and has reserved their
+ * the answer does not show that the account was taken over (ADR 5). The caller holds the locks of the students and has reserved their
  * seats.
  */
 export async function takeOver(

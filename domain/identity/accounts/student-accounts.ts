@@ -32,7 +32,7 @@ type StudentSession = RecordOf<'StudentSession'>;
 
 /**
  * Signs a student in. A person who has not confirmed the address yet, and signs in with the password of the last sign-up, gets
- * `email_not_verified`. The answer is the same for a new account and for an account that existed before.
+ * `email_not_verified`. The answer does not show whether the account existed before the sign-up.
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInStudent(
@@ -148,8 +148,8 @@ export async function confirmStudentPasswordReset(
 }
 
 /**
- * Exchanges a one-time code for a session. The try is recorded and committed in a transaction of its own, so that two concurrent guesses
- * count as two tries.
+ * Exchanges a one-time code for a session. A separate transaction records and commits each try, so that two concurrent guesses count as two
+ * tries.
  * @param input.network the network from which the request came
  * @throws DomainError token_gone, with the same answer for a wrong, used or expired code, for a code of another request and for an unknown
  * e-mail address; limit_reached

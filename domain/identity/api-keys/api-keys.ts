@@ -63,6 +63,20 @@ export async function findKey(db: Queries, clubId: Id, keyId: Id, now: Date): Pr
 }
 
 /**
+ * Reads the key that calls.
+ * @throws DomainError not_found if a person calls
+ */
+export async function findCurrentKey(
+  db: Queries,
+  clubId: Id,
+  actor: { readonly kind: string; readonly id: Id },
+  now: Date,
+): Promise<RecordOf<'ApiKey'>> {
+  if (actor.kind !== 'key') throw new DomainError('not_found', 'This request has no API key.');
+  return findKey(db, clubId, actor.id, now);
+}
+
+/**
  * Creates a key, and informs the owners of the club by mail.
  * @param createdBy the administrator who creates the key
  * @returns the key and its secret, which is shown only here and at a rotation

@@ -73,7 +73,9 @@ async function recordUse(db: Database, id: Id, now: Date): Promise<void> {
     WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${staleBefore})`);
 }
 
-/** Finds the keys by the hashes of their texts. Both indexes are unique, so a hash finds at most one key. */
+/**
+ * Finds API keys by the hash of the current or the previous secret. The indexes of both hashes are unique, so a hash finds at most one key.
+ */
 const selectKeys = prepared<
   KeyRow,
   { secretHashes: readonly Buffer[]; ips: readonly (string | null)[]; times: readonly Date[] }

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 
 /**
  * @param text an address, or a network in CIDR notation; bits behind its length are ignored
- * @returns the network in CIDR notation; undefined if the text is neither
+ * @returns the network in CIDR notation; undefined if the text is neither an address nor a network
  */
 export function networkIn(text: string): string | undefined {
   const whole = text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`;

@@ -75,7 +75,7 @@ function formsOf(text: string): readonly string[] {
   return [...new Set(spelled)].filter((form) => form !== '');
 }
 
-/** @returns the shortest part that gives the text when it is repeated: `ab` for `abab`; otherwise the text itself */
+/** @returns the shortest part of which the text is a repetition: `ab` for `abab`. If there is none, returns the whole text */
 function unitOf(text: string): string {
   const period = `${text}${text}`.indexOf(text, 1);
   return period > 0 ? text.slice(0, period) : text;

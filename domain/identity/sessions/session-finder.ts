@@ -27,7 +27,7 @@ export interface AdministratorSessionFound {
 export interface SessionFinder {
   student(token: string, now: Date): Promise<StudentIdentity | undefined>;
   /**
-   * @param clubId the club in the path, if there is one. The same query reads the membership in this club
+   * @param clubId the club in the path, if any. One query reads the session and the membership in this club
    * @returns the administrator of a valid session, with the role; undefined if no valid session has this token. The function extends the
    * session
    */
@@ -86,7 +86,6 @@ const columnsOf = (lookUps: readonly LookUp[]): StudentLookUps => ({
   times: lookUps.map(({ now }) => now),
 });
 
-/** @returns the row of each look-up, in the order of the look-ups */
 function inOrder<Row extends { position: number }>(
   lookUps: readonly LookUp[],
   rows: readonly Row[],

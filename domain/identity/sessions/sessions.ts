@@ -13,7 +13,10 @@ export type CallerKind = 'student' | 'admin';
 
 const hour = 3_600_000;
 const day = 24 * hour;
-/** The lifetime of a session (DEC-10): for a student from its beginning, for an administrator from its last use. */
+/**
+ * The lifetime of a session (DEC-10): for a student, from the beginning of the session; for an administrator, from the last use of the
+ * session.
+ */
 export const sessionLifetimeMs = { student: 30 * day, admin: 12 * hour } as const satisfies Record<CallerKind, number>;
 /** The longest lifetime of an administrator's session, even if it is used constantly (DEC-10). */
 export const administratorSessionMaxMs = 30 * day;

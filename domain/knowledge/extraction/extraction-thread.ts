@@ -1,6 +1,6 @@
 /**
- * The thread that extracts the text of a source and cuts it into passages. The main thread limits its time and memory, and can end it at
- * any point.
+ * The thread that extracts the text of a source and cuts it into passages. The main thread limits the time and memory of this thread, and
+ * can end this thread at any point.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import { serveThread, type Orderer } from '../../../platform/infra/threads/thread-work.ts';
@@ -12,7 +12,6 @@ import type { ReadOut, Scanned } from './sections.ts';
 import { Unreadable } from './unreadable.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 
-/** The source whose text the thread extracts. */
 export type Source = { language: Language } & (
   | { kind: 'lesson'; markdown: string }
   /**

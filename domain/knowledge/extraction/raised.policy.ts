@@ -16,7 +16,7 @@ const loweredForms = new Map(
   }),
 ); // prettier-ignore
 
-/** Words that mean the same in normal letters: "1st", "Mme", "N.º", "TM". */
+/** Raised words that mean the same when they are not raised: "1st", "Mme", "N.º", "TM". */
 const onlyRaisedByCustom = /^(?:st|nd|rd|th|e|er|re|ère|ème|me|mes|os|as|a|o|ª|º|TM|®|©|™|\u2032|\u2033|°|['"*†‡§])$/u;
 
 /** @param text the raised words @returns the raised or lowered letters in plain text, with the spaces at their ends */

@@ -12,7 +12,7 @@ import { Unreadable } from './unreadable.ts';
 
 interface Cell {
   text: string;
-  /** The row and the column in which the cell begins. All repetitions of a spanning cell have the same values here. */
+  /** The row and the column in which the cell begins. A cell that spans rows or columns is stored repeatedly, always with these values. */
   row: number;
   column: number;
 }

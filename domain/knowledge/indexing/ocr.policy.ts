@@ -19,7 +19,7 @@ export const ocrRules = {
   timeMs: 360_000,
   /** The time limit for one run of the program. After a run that hangs, enough time remains for other runs. */
   runMs: 180_000,
-  /** A run begins only with at least this much time left. */
+  /** A run of the program begins only if at least this much time is left. */
   leastMs: 10_000,
   /** The file that the program writes is read as a whole. */
   maxOutputBytes: 128 * 1_024 * 1_024,

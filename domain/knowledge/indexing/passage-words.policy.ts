@@ -7,12 +7,18 @@ export interface SearchedPassage extends Passage {
   words: { headings: string | null; text: string | null };
 }
 
-/** @returns the words of the text, separated by spaces; null if Postgres finds the same words itself */
+/**
+ * @returns the words of the text, separated by spaces; null for a text in Latin letters, because Postgres splits such a text into the same
+ * words
+ */
 export function storedWords(text: string): string | null {
   return isPlain(text) ? null : searchWords(text);
 }
 
-/** Splits a passage into words. This takes up to a millisecond, so it runs in the thread that cuts passages, whose time is limited. */
+/**
+ * Splits a passage into words. This takes up to a millisecond. So the thread that cuts passages does it, because this thread has a time
+ * limit.
+ */
 export function withWords(passage: Passage): SearchedPassage {
   return { ...passage, words: { headings: storedWords(passage.headings.join(' ')), text: storedWords(passage.text) } };
 }

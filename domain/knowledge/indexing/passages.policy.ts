@@ -35,7 +35,7 @@ interface Piece {
   paragraph?: number;
   /** The header of the table, if this is a row. */
   header?: string;
-  /** The time span, if this comes from subtitles. */
+  /** The time span of the piece, if its text comes from subtitles. */
   seconds?: Seconds;
   /** A table's header that is repeated at the beginning of a passage. */
   isRepeated?: true;
@@ -197,8 +197,8 @@ function isSpace(character: string): boolean {
 }
 
 /**
- * The last passage may be too short, although the last two are too long together. Then blocks move to it from the passage before, as long
- * as both keep the limits.
+ * The last passage may be too short, although the last two are too long together. Then blocks move from the second-last passage to the last
+ * passage, as long as both passages keep the limits.
  */
 function withoutShortTail(passages: Piece[][]): Piece[][] {
   const { least, most } = passageLength;

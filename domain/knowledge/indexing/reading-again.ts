@@ -1,6 +1,6 @@
 /**
- * Requests that sources are read again, if an older reader has read them or if they wait for OCR. This has the priority `bulk` and goes
- * club by club, so that normal indexing comes first.
+ * Requests that sources are read again, if an older reader has read them or if they wait for OCR. These requests have the priority `bulk`
+ * and go club by club, so that normal indexing comes first.
  */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';

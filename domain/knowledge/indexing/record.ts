@@ -22,9 +22,8 @@ export interface Indexed {
 }
 
 /**
- * Replaces the source's passages. Until the commit, searches find the old passages. For a large file this takes seconds. So the transaction
- * locks the source's row only at its end, and a transaction that removes the source does not have to wait. If the source was removed
- * meanwhile, this transaction changes nothing.
+ * Replaces the source's passages. Until the commit, searches find the old passages. For a large file, this takes seconds. So this
+ * transaction locks the source's row only shortly before the commit. A transaction that removes the source then does not have to wait long.
  * @throws LeaseLost if the source was removed, if a different worker has claimed it, or if a newer version of it is wanted. Then the
  * transaction changes nothing
  */

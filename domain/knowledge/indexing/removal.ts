@@ -1,7 +1,7 @@
 /**
  * Removes a source that has left the index (ANS-7). A source can have many passages, and a trigger updates the count of each word of a
- * deleted passage. So the removal works in batches. From the moment at which the source leaves the index, no search finds its passages, and
- * no citation links to them. If a process dies, the next attempt removes the rest.
+ * deleted passage. So the removal works in batches. After the source has left the index, no search finds the passages of the source, and no
+ * citation links to them. If a process dies, the next attempt removes the rest.
  */
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';

@@ -59,7 +59,7 @@ export function searchWords(text: string): string {
   return [...wordsOf(text)].join(' ');
 }
 
-/** @returns whether Postgres finds the words itself, so that they need not be stored */
+/** @returns whether Postgres splits the text into the same words as {@link searchWords}. The words of such a text are not stored */
 export function isPlain(text: string): boolean {
   return latin.test(text);
 }

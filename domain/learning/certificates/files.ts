@@ -18,7 +18,7 @@ export interface CertificateFileDeps {
   storage: Pick<ObjectStore, 'put' | 'read' | 'stream' | 'remove'>;
 }
 
-/** Raise this number whenever a certificate looks different afterwards. */
+/** Raise this number with each change that makes certificates look different. */
 const drawing = 3;
 /** A PDF has about 40 KB. A larger PDF is not stored and is drawn each time. */
 const maxBytes = 1_024 * 1_024;

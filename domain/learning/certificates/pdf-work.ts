@@ -17,8 +17,8 @@ const pdfThreadRules = {
   /** The number of certificates that a thread draws before a new thread replaces it. */
   uses: 250,
   /**
-   * The maximum number of waiting certificates. A whole class may print its certificates at the same time, and each certificate takes 15 to
-   * 50 ms.
+   * The limits of the queue: how many certificates of a club and of a person may wait, and how long. A whole class may print its
+   * certificates at the same time, and each certificate takes 15 to 50 ms.
    */
   line: { ofAClub: 100, ofAPerson: 2, patienceMs: 10_000 },
 } as const;

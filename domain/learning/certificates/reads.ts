@@ -124,7 +124,7 @@ export async function listCertificates(
   const tallied = { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked } as const;
   const { rows, total, next } = await listPage(db, filter, {
     ...certificatesWhere(condition),
-    // A student has few certificates, so they are counted without a tally.
+    // A student has few certificates, so a query counts them. All other lists are counted by tallies.
     ...(filter.student_id === undefined && { total: () => countListed(db, tallied) }),
   });
   return { rows: rows.map(presentCertificate), total, next };

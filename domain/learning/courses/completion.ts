@@ -84,7 +84,7 @@ export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publi
     const undone = await tx.run(
       sql`UPDATE lesson_progress SET completed = false, updated_at = ${now} WHERE student_id = ${reader.id} AND lesson_id = ${lesson.id} AND completed`,
     );
-    // No fact records this, but some automation runs wait until a lesson is no longer completed. So they are woken.
+    // No fact reports that a lesson is no longer completed. But some automation runs wait for this change, so they are woken here.
     if (undone > 0) await wakeRunsOf(tx, reader.id, ['lesson.completed'], now);
   });
 }

@@ -48,7 +48,7 @@ const coursesWithCounts = sql`FROM courses course CROSS JOIN LATERAL (
   SELECT count(*)::int AS lessons, count(published_at)::int AS published FROM lessons
    WHERE course_id = course.id AND removed_at IS NULL) counted`;
 
-/** A removed lesson is in no module. The same statement reads the course and its outline, so that both come from one snapshot. */
+/** A removed lesson is in no module. One statement reads the course and the outline, so that both come from one snapshot. */
 const outline = sql`(
   SELECT coalesce(jsonb_agg(jsonb_build_object('id', module.id, 'title', module.title, 'lessons', (
            SELECT coalesce(jsonb_agg(jsonb_build_object('id', lesson.id, 'public_id', lesson.public_id, 'title', lesson.title,
@@ -94,6 +94,7 @@ export async function listCourses(
     columns: courseColumns,
     from: sql`${coursesWithCounts} WHERE ${condition}`,
     counted: sql`FROM courses course WHERE ${condition}`,
+    changedAt: 'course.changed_at',
     orderBy: newestFirst('course'),
   });
   return { rows: rows.map(presentCourse), total, next };

@@ -58,8 +58,9 @@ export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: num
 }
 
 /**
- * Reads a page of the students who have completed the first published lesson. An index finds these students fast, and every student who has
- * completed all lessons is one of them. The page is empty if the course is unpublished or has no published lesson.
+ * Reads a page of the students who have completed the first published lesson. An index finds these students fast. A student who has
+ * completed all lessons has also completed the first, so no such student is missed. The page is empty if the course is unpublished or has
+ * no published lesson.
  */
 async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{ studentId: Id; isWhole: boolean }[]> {
   const from = after === null ? sql`` : sql`AND first.student_id > ${after}`;
@@ -112,7 +113,7 @@ async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: 
   return row?.begins ?? undefined;
 }
 
-/** @returns the next step. If a new pass began during this step, the next step starts that pass from its beginning */
+/** @returns the next step. If a new pass began during this step, the next step reads the first page of the new pass */
 async function recordPage(
   db: Database,
   courseId: Id,

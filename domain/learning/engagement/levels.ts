@@ -95,7 +95,7 @@ export async function updateLevel(
 }
 
 /**
- * Deletes a level that no student has reached and no automation names. Its row stays for the facts that name it.
+ * Deletes a level that no student has reached and no automation names. The row of the level stays, because facts name it.
  * @throws DomainError not_found, in_use
  */
 export async function deleteLevel({ db }: DatabaseDeps, clubId: Id, levelId: Id, now: Date): Promise<void> {

@@ -95,7 +95,8 @@ export async function updateTag(
 }
 
 /**
- * Deletes a tag that no student has and no automation names. Its row stays for the facts that name it. @throws DomainError not_found,
+ * Deletes a tag that no student has and no automation names. The row of the tag stays, because facts name it. @throws DomainError
+ * not_found,
  * in_use
  */
 export async function deleteTag({ db }: DatabaseDeps, clubId: Id, tagId: Id, now: Date): Promise<void> {

@@ -25,7 +25,7 @@ interface PacedMail extends Claim {
  * Reserves a slot and records it in the mail's row in one transaction, so a retry reserves no second slot. If the mail must wait, the
  * function extends the validity of the mail's token by the length of the wait.
  * @param warmUp see `mailsOfDay`
- * @returns true if the mail may be sent now; otherwise its lease is released
+ * @returns true if the mail may be sent now. If false, the function has released the lease of the mail
  * @throws LeaseLost if another worker has claimed the mail; then nothing was written
  */
 export async function takeSlotOfDay(

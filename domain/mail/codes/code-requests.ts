@@ -1,5 +1,5 @@
 /**
- * Ids of requests for a code (DEC-61). A request without a mail gets an id that looks like any other. The id itself proves that this
+ * Ids of requests for a code (DEC-61). If a request leads to no mail, its id looks like any other id. The id itself proves that this
  * service issued it for this club and address, so no row is stored.
  */
 import { timingSafeEqual } from 'node:crypto';

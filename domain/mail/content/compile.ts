@@ -31,7 +31,7 @@ export interface CompiledEmail {
   subject: Piece[];
   html: Piece[];
   text: Piece[];
-  /** Absent in an e-mail of an old release, which is left to right. */
+  /** Absent in an e-mail that an old release compiled. Such an e-mail is written from left to right. */
   direction?: Direction;
   /** The addresses, without duplicates. */
   links: string[];

@@ -35,8 +35,8 @@ export function cacheCopies(make: typeof copiesInThread = copiesInThread): typeo
     fetchMethod: async (_key, _stale, { context }) => ({ copies: await make(...context) }),
   });
   return async (clubId: Id, copies: CopiesToMake) => {
-    // The key contains the addresses of images without their query. Every read signs the address of an image again, so the query changes.
-    // The rest of the address is always the same for a file.
+    // The cache key contains the addresses of images without the query. The query changes, because every read signs the address of an image
+    // again. The rest of the address never changes for a file.
     const files = Object.entries(copies.imageUrls).map(([id, url]) => [id, url.split('?', 1)[0]].join(' '));
     const parts = { ...copies, imageUrls: files.toSorted() };
     const key = createHash('sha256').update(clubId).update(JSON.stringify(parts)).digest('base64url');

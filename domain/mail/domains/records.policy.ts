@@ -72,7 +72,7 @@ export function spfState(texts: readonly string[], include: string): DomainRecor
 
 /**
  * Returns the state of the DMARC record. It is `ok` if the domain has exactly one policy. The policy may demand strict or relaxed
- * alignment. Our signature satisfies both, because it names exactly this domain.
+ * alignment. The service's signature satisfies strict and relaxed alignment, because it names exactly this domain.
  */
 export function dmarcState(texts: readonly string[]): DomainRecordState {
   const policies = texts.filter((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text));

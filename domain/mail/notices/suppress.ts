@@ -14,7 +14,7 @@ interface ToSuppress {
   reason: Exclude<SuppressionReason, 'manual'>;
 }
 
-/** Writes suppressions. A complaint replaces a bounce, and both replace a suppression by hand. */
+/** Writes suppressions. A complaint replaces a bounce. A complaint or a bounce replaces a suppression that an administrator added. */
 export async function suppress(tx: Transaction, addresses: readonly ToSuppress[], now: Date): Promise<void> {
   const strongest = new Map<string, ToSuppress & { addressKey: Buffer }>();
   for (const { clubId, addressKey, reason } of addresses) {

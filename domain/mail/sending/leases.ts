@@ -1,4 +1,4 @@
-/** Handles bulk mails whose worker died during the hand-over (RUN-2). */
+/** Handles bulk mails that a worker was sending when it died (RUN-2). */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { settledAs } from '../evidence.ts';

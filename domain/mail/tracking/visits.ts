@@ -109,7 +109,7 @@ async function writeClicks(
        SET at = least(click.at, excluded.at), last_at = greatest(click.last_at, excluded.last_at)`);
 }
 
-/** Updates the times of the mail and the tallies after a change of its clicks. */
+/** Updates the click times of the mail, and the tallies, after the clicks of the mail have changed. */
 async function countClicks(
   tx: Transaction,
   mail: RowOf<typeof mailColumns>,

@@ -42,8 +42,8 @@ export async function withheldAddresses(
 }
 
 /**
- * Counts the requests for an address that caused no mail. Either the address has no account, or its account does not get this mail. These
- * requests do not use up the limit of mails that can be sent.
+ * Counts the requests for an address that caused no mail. Either the address has no account, or the account does not get this mail. These
+ * requests do not count for the limit of sent mails.
  * @returns whether the limit is reached, so that the service must write nothing for the next such request
  */
 export async function hadEnoughRequests(

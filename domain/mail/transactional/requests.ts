@@ -30,7 +30,7 @@ export interface MailRequest {
   recipient: Recipient;
   /**
    * The recipient's case-folded address. The limits count all mails to this address, no matter for which account or invitation. When the
-   * mail is sent, it goes to the current address of the account. Only a template for a former address is sent to the address here.
+   * mail is sent, it goes to the current address of the account. Only a mail to a former address goes to the address that is stored here.
    */
   email: string;
   endpointId?: Id;
@@ -59,7 +59,7 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
 }
 
 /**
- * Requests a mail like {@link requestMail}, but a mail that the club sends on its own initiative. If the daily limit is reached, the mail
+ * Does the same as {@link requestMail}, but for a mail that the club sends on its own initiative. If the daily limit is reached, the mail
  * waits and is sent later.
  * @returns the time until which the mail waits; null if it is sent now
  */

@@ -164,7 +164,7 @@ async function tokenOf({ db, vault }: MailDeps, claimed: ClaimedMail): Promise<s
 
 const wordingOf = ({ language, clubLanguage }: ClaimedMail) => wordingIn(languageOf(language, clubLanguage));
 
-/** The club's branding, and its own text for this mail, if it has one. */
+/** The club's branding, and the text that the club has written for this mail. The text is undefined if the club has not written one. */
 interface Style {
   branding: Branding;
   own: OwnText | undefined;

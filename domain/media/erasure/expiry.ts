@@ -143,7 +143,7 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
   }
   if (expiryWarnedAt !== null) {
     await removeMediaIn(tx, deps, { clubId, mediaId: id }, now, { force: true });
-    // The removal holds the lock of the club's row, so a change of the plan is visible now or comes after the removal.
+    // The removal holds the lock of the club's row. So a change of the plan is either visible here or comes after the removal.
     if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();
     return { state: 'removed' };
   }

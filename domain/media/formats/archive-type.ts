@@ -107,7 +107,7 @@ async function unpack(
 
 /** Passes the bytes of the archive to yauzl in large pieces, so that the store gets only few requests. */
 class ArchiveInStore extends RandomAccessReader {
-  /** Undefined if the archive itself was not readable. */
+  /** The error of the store, if a read failed. Undefined if the archive is broken but the store has answered. */
   failure: Error | undefined;
   readonly #read: Read;
   #window: { start: number; bytes: Buffer } = { start: 0, bytes: Buffer.alloc(0) };

@@ -1,4 +1,6 @@
-/** Detects whether a text is an SVG drawing. Reads only up to its root element, and each character at most a few times (MED-23). */
+/**
+ * Detects whether a text is an SVG drawing. Reads the text only up to the root element, and each character at most a few times (MED-23).
+ */
 
 const byteOrderMark = '\xef\xbb\xbf';
 

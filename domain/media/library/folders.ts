@@ -37,6 +37,7 @@ export async function listFolders(db: Queries, clubId: Id, page: PageRequest): P
   const { rows, total, next } = await listPage(db, page, {
     columns: folderColumns,
     from: sql`FROM media_folders WHERE club_id = ${clubId}`,
+    changedAt: 'changed_at',
     orderBy: [ascending('folded_name', 'text'), ascending('id', 'uuid')],
   });
   return { rows: rows.map(presentFolder), total, next };
@@ -163,7 +164,7 @@ function wayUp(tree: Tree, from: Id | null): Id[] {
 
 const depthOf = (tree: Tree, folderId: Id | null) => wayUp(tree, folderId?.toLowerCase() ?? null).length;
 
-/** @returns the levels of the folder's subtree, with the folder itself */
+/** @returns the number of levels in the folder's subtree, including the folder */
 function heightOf(tree: Tree, folderId: Id): number {
   const own = depthOf(tree, folderId);
   const depths = [...tree.keys()].flatMap((id) => {

@@ -115,7 +115,7 @@ async function listLibrary(
     from: heads,
     counted: some,
     orderBy: order,
-    // A person has few favorites, so they are counted without a tally.
+    // A person has few favorites, so a query counts them. All other lists are counted by tallies.
     ...(filter.favorite === undefined && { total: () => countLibrary(deps.db, reader.clubId, types, filter) }),
   });
 }

@@ -30,7 +30,7 @@ interface MovedRendition {
   mime: string;
 }
 
-/** The file as it was claimed. Its row is changed after the copy only if nothing has changed. */
+/** The file at the time of the claim. After the copy, the row of the file is updated only if the file has not changed since the claim. */
 interface MovedFile {
   objectKey: string;
   fileName: string | null;
@@ -140,7 +140,7 @@ const renditionAt = (targetKey: string, { objectKey }: MovedFile, key: string) =
   `${targetKey}${key.slice(objectKey.length)}`;
 
 /**
- * Makes the file use its copy, if the file did not change while it was copied and the move is still requested. Otherwise the function
+ * Switches the file to the copy, if the file did not change during the copying and the move is still requested. Otherwise, the function
  * records the copy for erasure, and the move ends or starts again. The function locks the file's row before the row of the move, in the
  * same order as requests for moves.
  * @throws LeaseLost

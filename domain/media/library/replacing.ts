@@ -11,7 +11,7 @@ import { syncSources } from '../../knowledge/sources.ts';
 import { findMedia, type LibraryReader } from './library.ts';
 import type { LibraryDeps } from '../media.ts';
 
-/** The other columns describe the record, and do not change. */
+/** The columns that are exchanged. All other columns describe the record, and do not change. */
 const contentColumns = [
   'object_key',
   'provider',

@@ -11,7 +11,7 @@ export interface FileClaim extends StoredMedia {
   ownerId: Id | null;
   /** The fencing token: a later claim has a higher token. */
   fence: number;
-  /** The number of our faults since the last successful step. If the process of an earlier claim died, that counts as a fault. */
+  /** The number of internal errors since the last successful step. If the process of an earlier claim died, that counts as an error. */
   faultCount: number;
   hasDigest: boolean;
   /** The version of the rules of the last complete examination. */
@@ -50,7 +50,7 @@ export async function releaseFile(db: Queries, { id, fence }: FileClaim): Promis
 }
 
 /**
- * Records that the work failed because of a fault of the service, and defers the file to a later try.
+ * Records that the work failed because of an internal error, and defers the file to a later try.
  * @returns false if there is no further try; the claim is then still valid
  * @throws LeaseLost
  */

@@ -172,8 +172,8 @@ async function end(
 }
 
 /**
- * Wakes a move that waits for the end of the processing (MED-25). The transaction of the move locks the same file, so the later of the two
- * transactions sees the changes of the earlier one.
+ * Wakes a move that waits for the end of the processing (MED-25). The transaction of the move locks the same file. So the later transaction
+ * sees the changes of the earlier transaction.
  */
 async function wakeMove(tx: Transaction, file: { id: Id; clubId: Id }, now: Date): Promise<void> {
   const waitingMoves = await tx.run(sql`

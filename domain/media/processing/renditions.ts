@@ -67,7 +67,7 @@ export async function makeRenditions(
 
 /**
  * Makes the picture of an image for e-mails, and stores it (DEC-157).
- * @returns the rendition, or the reason why it cannot be made @throws StoreAway, the signal's reason, and our faults
+ * @returns the rendition, or the reason why it cannot be made @throws StoreAway, the signal's reason, or an internal error
  */
 export async function makeMailRendition(
   { storage, readers }: RenditionDeps,
@@ -87,7 +87,7 @@ export async function makeMailRendition(
 /**
  * Makes a picture of the first page of a PDF, and stores the picture as the thumbnail of the PDF.
  * @returns the rendition; no rendition if the PDF needs a password, or if the drawing exceeds the limits
- * @throws StoreAway, the signal's reason, and our faults
+ * @throws StoreAway, the signal's reason, or an internal error
  */
 export async function makePage(
   { storage, readers }: RenditionDeps,

@@ -132,7 +132,7 @@ async function handleError(
   deps.onFault(error);
 }
 
-/** @throws LeaseLost, StoreAway, the signal's reason, and our faults */
+/** @throws LeaseLost, StoreAway, the signal's reason, or an internal error */
 async function workOn(
   deps: ProcessingDeps,
   claim: FileClaim,

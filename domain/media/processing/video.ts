@@ -43,7 +43,7 @@ const demuxers: Readonly<Record<string, string>> = {
  * @param tell receives the progress
  * @returns the renditions, or the reason why the video must wait. The list of renditions is empty if ffmpeg cannot read the video, or if
  * the video has no size or is too long
- * @throws StoreAway, the signal's reason, and our faults
+ * @throws StoreAway, the signal's reason, or an internal error
  */
 export async function makeVideo(
   storage: Pick<ObjectStore, 'put'>,

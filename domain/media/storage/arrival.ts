@@ -1,4 +1,4 @@
-/** Settles the arrival of an uploaded file, once, by the first process that notices it (MED-16). */
+/** Records that an uploaded file has arrived. The first process that notices the file does this, and only once (MED-16). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -39,8 +39,8 @@ export async function settleArrival(
 }
 
 /**
- * The waits before each look at the store, in milliseconds. While another process joins the parts, the store may have neither the parts nor
- * the file.
+ * The waits before the tries to find the file in the store, in milliseconds. While another process joins the parts of an upload, the store
+ * may have neither the parts nor the file.
  */
 const joiningMs = [0, 100, 400, 1_000] as const;
 

@@ -36,8 +36,8 @@ interface LockedStorage {
 const [lockedKind] = mediaKinds;
 
 /**
- * Locks the club's storage until the transaction ends, and adds its pending changes to the totals. It comes after students and files and
- * before the club in the order of locks (docs/explanation/architecture.md#locks).
+ * Locks the club's storage until the transaction ends, and adds the pending changes to the totals. Take this lock after the locks of
+ * students and files, and before the lock of the club (docs/explanation/architecture.md#locks).
  */
 async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> {
   // The lock needs a separate statement. Only then does the next statement see the changes of the transaction that held the lock before.
@@ -64,7 +64,8 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
 
 /**
  * Requires room for an announced file. The lock on the storage keeps two reservations from taking the same bytes. The caller inserts the
- * file's row with `bytes` as `heldBytes` in this transaction. They count until the file is settled, fails, expires or is removed.
+ * file's row with `bytes` as `heldBytes` in this transaction. These bytes count until the size of the arrived file is recorded, or until
+ * the file fails, expires or is removed.
  *
  * The caller may hold locks of the student and of files, but not of the club's row.
  * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. If the size is unknown, one free

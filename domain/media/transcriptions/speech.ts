@@ -67,7 +67,7 @@ export interface SpeechWork {
   tell: (words: string) => void;
 }
 
-/** @throws StoreAway, the signal's reason, and our faults */
+/** @throws StoreAway, the signal's reason, or an internal error */
 export async function subtitlesOf(deps: SpeechDeps, file: SpokenFile, { signal, tell }: SpeechWork): Promise<Speech> {
   const { command, workDirectory, freeBytes } = deps;
   if (command === undefined || (await findProgram(command)) === undefined) return { waitsFor: 'program' };

@@ -9,7 +9,10 @@ export const transcriptionRules = {
   leastMs: 10 * minute,
   mostMs: 6 * hour,
   memoryMb: 6_144,
-  /** The limit of CPU time is the time limit times this many cores. It also stops a child process that has left the process group. */
+  /**
+   * The command may use as much CPU time as the time limit multiplied by this number. This limit also stops a child process that has left
+   * the process group.
+   */
   cores: 16,
   /** The maximum size of the command's temporary files, not including the sound. */
   scratchBytes: 1_024 * 1_024 * 1_024,

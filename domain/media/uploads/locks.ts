@@ -15,7 +15,7 @@ import { resumableRules } from '../media.policy.ts';
 
 /** Waiting requests notify the holder on this channel, with the file's id as payload. */
 const channel = 'upload_locks';
-/** The time between two tries. A holder needs a few times this long to release the lock. */
+/** The time between two tries to take the lock. A holder needs a few times this long to release the lock. */
 const retryMs = 50;
 /** The time between two requests to the holder to release the lock. */
 const notifyMs = 1_000;

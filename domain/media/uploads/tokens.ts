@@ -1,6 +1,6 @@
 /**
- * Issues and reads tokens of resumable uploads. A token names a file and its own expiry, and proves that this service issued it. Tokens are
- * not stored (MED-26).
+ * Issues and reads tokens of resumable uploads. A token contains the id of a file and the expiry time of the token. The token also proves
+ * that this service issued it. Tokens are not stored (MED-26).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';

@@ -1,4 +1,4 @@
-/** The uses of the library's files by records. When a record names a file, its context writes the use in the same transaction (MED-14). */
+/** The uses of the library's files by records. The transaction in which a record begins to name a file also writes the use (MED-14). */
 import { MediaUse } from '../../../entities/media/media-use.ts';
 import { mediaUseKinds, type MediaUseKind } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -67,7 +67,7 @@ async function usedBy(tx: Transaction, { kind, id }: UsingRecord): Promise<Id[]>
   return rows.map(({ mediaId }) => mediaId);
 }
 
-/** Locks files by id, like every transaction that locks several. Files that were removed before are left out. */
+/** Locks files in the order of their ids, like every transaction that locks several files. Removed files are left out. */
 async function lockFiles(
   tx: Transaction,
   clubId: Id,

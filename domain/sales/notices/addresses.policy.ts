@@ -23,7 +23,7 @@ export function readAddress(text: string): string | undefined {
   return address.length <= longestAddress && isEmail(address) ? foldEmail(address) : undefined;
 }
 
-/** Folds the text before the check, as notices were read before `readAddress` existed. */
+/** Folds the text before the check. Before `readAddress` existed, the service read the addresses of notices in this way. */
 function readFolded(text: string): string | undefined {
   const address = foldEmail(text);
   return address.length <= longestAddress && isEmail(address) ? address : undefined;

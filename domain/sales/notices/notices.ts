@@ -141,7 +141,6 @@ interface NewNotice extends ConnectionKey {
   now: Date;
 }
 
-/** The new notices by column, and the wakes that start their processing. */
 interface NoticeValues {
   ids: readonly Id[];
   tokenHashes: readonly Buffer[];

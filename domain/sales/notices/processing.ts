@@ -83,7 +83,7 @@ async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date):
 }
 
 /**
- * Two notices may be the first ones of the same sale, arrive at the same time, and name different buyers. Then one of the two transactions
+ * The first two notices of a sale may arrive at the same time and name different buyers. Then one of the two transactions
  * fails and is tried again. The second try sees the sale that the other transaction has recorded.
  */
 const maxTries = 3;
@@ -125,7 +125,7 @@ async function apply(
     for (const event of events) affected = await applyEvent(tx, deps.vault, claimed, event, now);
     const errorCode = codeOfIgnored(events, affected);
     const status = errorCode === null ? 'processed' : 'ignored';
-    // This fails if another worker has the notice or the student was removed, and then rolls back the changes above.
+    // If another worker has claimed the notice, or if the student was removed, this call throws, and the changes above are rolled back.
     await lease.record(tx, claimed, {
       status,
       errorCode,

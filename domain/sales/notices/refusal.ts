@@ -1,7 +1,7 @@
 /** Errors that end or restart the processing of a notice. */
 import type { NoticeErrorCode } from '../../../entities/sales/values.ts';
 
-/** A refused notice, with an error code and the path of the fault in the body, but without a value from the body. */
+/** A refused notice, with an error code and the path of the wrong field in the body, but without a value from the body. */
 export class NoticeRefusal extends Error {
   readonly code: NoticeErrorCode;
   /** Field names from the root of the body to the fault, joined by dots. Absent without a single location. */

@@ -78,11 +78,11 @@ export interface SalesAdapter {
   isProven: (content: NoticeContent, secret: string) => boolean;
   /**
    * @returns the events of the notice; an empty list if the notice does not affect access
-   * @throws NoticeRefusal bad_shape, unknown_currency, with the path of the fault in the body
+   * @throws NoticeRefusal bad_shape, unknown_currency, with the path of the wrong field in the body
    */
   parse: (body: unknown) => SalesEvent[];
   /** @returns whether the amount is a text. Versions up to 0.2.0 read such a text as smallest units */
   statesTextAmount: (body: unknown) => boolean;
-  /** @returns the ids of the sale, even from an otherwise unreadable notice, so that the removal of a student finds it */
+  /** @returns the ids of the sale, even from an otherwise unreadable notice, so that the removal of a student finds the notice */
   identify: (body: unknown) => SaleIds;
 }

@@ -81,7 +81,7 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
     amount: smallestUnitsOf(commissions.at('charge_amount')),
     currency: currencyOf(currency.exists ? currency : commissions.at('product_base_price_currency')),
     paidAt: firstTime(notice, ...timesOf.paid),
-    // The documentation does not say whether a refund's notice states the end of the paid period.
+    // The end of the paid period is read only from payments, because the documentation does not say whether refunds contain it.
     ...(id.exists && { subscription: { id: id.id(), ...(kind === 'paid' && periodEndOf(notice)) } }),
   };
 }

@@ -120,7 +120,10 @@ export function buyerOf(email: Field, name: Field): Buyer {
   return { email: address, name: readName(name.stated() ?? '') ?? nameOfAddress(address) };
 }
 
-/** @returns the visible text without characters that cannot be stored or shown; undefined if nothing is left or it is a web address */
+/**
+ * @returns the visible text without characters that cannot be stored or shown; undefined if no text is left, or if the text is a web
+ * address
+ */
 function readName(text: string): string | undefined {
   // Shortens the text first, so that a text of a megabyte takes no more time than a normal name.
   const storable = text

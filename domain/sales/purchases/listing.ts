@@ -100,6 +100,7 @@ function listSales<Row>(
     columns: sale.columns,
     from: sql`FROM ${sale.table} sale JOIN products product ON product.id = sale.product_id WHERE ${filters}`,
     counted: sql`FROM ${sale.table} sale WHERE ${filters}`,
+    changedAt: 'sale.changed_at',
     orderBy: newestFirst('sale'),
   });
 }

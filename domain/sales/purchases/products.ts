@@ -51,6 +51,7 @@ export async function listProducts(
       sql`product.club_id = ${clubId}`,
       filter.platform === undefined ? undefined : sql`product.platform = ${filter.platform}`,
     ])}`,
+    changedAt: 'product.changed_at',
     orderBy: newestFirst('product'),
   });
   return { rows: rows.map(presentProduct), total, next };

@@ -47,7 +47,7 @@ type PurchaseRow = RowOf<typeof purchaseColumns>;
  * revokes that access.
  * @param subscriptionId the subscription, if this purchase is a charge of a subscription. In this case the subscription grants the access,
  * and not the purchase
- * @returns the subscription of this charge, as its first notice stated it
+ * @returns the id of the subscription to which this charge belongs; null if no notice has named a subscription
  * @throws SaleJustTaken
  */
 export async function recordPurchase(
@@ -98,8 +98,8 @@ export async function recordPurchase(
   if (isRefunded && ofSubscription === null) await revokeOfPurchase(tx, before.id, 'refund', now);
   const isPaidAfterAll = before.status === 'refunded' && after.status === 'paid';
   if (isPaidAfterAll && ofSubscription === null) await restoreOfPurchase(tx, before.id, now);
-  // An earlier notice did not name the subscription, so the purchase has its own access. It is revoked, because the subscription grants it
-  // too.
+  // An earlier notice did not name the subscription, so the purchase itself granted access. This access is revoked, because the
+  // subscription grants access too.
   if (before.subscriptionId === null && ofSubscription !== null)
     await revokeOfPurchase(tx, before.id, 'cancellation', now);
   return ofSubscription;

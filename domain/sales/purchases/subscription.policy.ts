@@ -53,7 +53,8 @@ export interface Step {
 
 /**
  * Cancellations that have no charge between them count together as one step. This step has the time of the first of these cancellations,
- * and the period end of the newest of them. Later notices can only add steps. So the fact of each step is recorded only once, even if a
+ * and the period end of the newest cancellation. Later notices can only add steps. So the fact of each step is recorded only once, even if
+ * a
  * notice arrives late.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {

@@ -72,7 +72,6 @@ export async function recordMark(
     });
 }
 
-/** Reads all records of a subscription, and its state after the last event. */
 async function readKnown(tx: Transaction, subscriptionId: Id) {
   const charges = await tx.rows<Charge>(
     sql`SELECT ${columns(Purchase, ['externalId', 'paidAt'])}, status <> 'paid' AS undone FROM purchases WHERE subscription_id = ${subscriptionId}`,

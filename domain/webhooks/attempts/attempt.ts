@@ -113,7 +113,7 @@ export async function makeAttempt(
   return step ?? stateAfter(deps, id, claim, now + Math.round(performance.now() - started));
 }
 
-/** @returns undefined if nothing is due, or if the fan-out's claim was too old and is released */
+/** @returns undefined if nothing is due, or if the fan-out's claim is too old. The function then releases this claim */
 async function claimAt(site: AttemptSite, { db }: DeliveryDeps, id: Id, now: number): Promise<Claim | undefined> {
   if (site.runsIn === 'activity') return claimAttempt(db.source, id, now);
   if (isFresh(site.claimed)) return site.claimed.claim;

@@ -24,7 +24,7 @@ export interface Claim extends AttemptTarget {
   direct?: true;
   /** The priority of the fact, for a run that takes over; normal if absent (ENG-15). */
   priority?: Priority;
-  /** A part of the key of the attempt's row, with the delivery and the fencing token. */
+  /** This time, the delivery and the fencing token together are the key of the attempt's row. */
   startedAt: Date;
   /** The number of the attempt, from 1. The next try of an interrupted attempt has the same number. */
   number: number;
@@ -46,7 +46,9 @@ export interface Claim extends AttemptTarget {
 
 export interface AttemptTarget {
   endpointId: Id;
-  /** A failure of an earlier epoch does not arm the breaker (HOOK-7). */
+  /**
+   * The epoch of the breaker at the time of the claim. If the epoch has increased since then, a failure does not arm the breaker (HOOK-7).
+   */
   breakerEpoch: number;
   url: string;
   secret: Buffer;

@@ -56,7 +56,7 @@ const causeByOutcome: Readonly<Partial<Record<PostAnswer['outcome'], FailureCaus
   address_refused: 'address_refused',
 };
 
-/** @returns undefined if an answer arrived, because its status says more */
+/** @returns undefined if an answer arrived, because the status of the answer says more */
 export function failureCause({
   outcome,
   errorCode = '',

@@ -19,7 +19,7 @@ export interface AttemptPermits {
   release(deliveryId: Id): void;
   /** Reports how long recording a result took, in milliseconds. Slower recording means fewer permits (ENG-18). */
   reportRecord(durationMs: number): void;
-  /** @returns the claim that a fan-out of this process made for the delivery, once */
+  /** Takes the claim that a fan-out of this process made for the delivery. A second call returns undefined. */
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
 }
 

@@ -99,7 +99,8 @@ async function writeFailure(
   jitter: number,
 ): Promise<DeliveryAfter> {
   const wait = waitAfter(claim, answer, jitter);
-  // An attempt outside the schedule is made once. If it fails, a recovered delivery becomes `failed`, but a resend changes nothing.
+  // An attempt outside the schedule is made only once. If a recovery fails, the delivery becomes `failed`. If a resend fails, the delivery
+  // keeps its status.
   const fails = claim.onSchedule ? wait === undefined : claim.trigger === 'recovery';
   // If a manual attempt was requested during this attempt, the manual attempt follows immediately, before any scheduled attempt. If a
   // recovery was requested, the delivery does not fail now, because the attempt of the recovery follows.

@@ -59,7 +59,8 @@ export async function lockEndpoint(tx: Transaction, endpointId: Id): Promise<Loc
 
 /**
  * Writes the breaker. If the breaker was armed, the gate of the endpoint must run when the hold ends. If the breaker was reset, the gate
- * must run immediately. `gate_looks_at` stores this time. The gate then releases parked deliveries in pages, and the first page has one
+ * must run immediately. `gate_looks_at` stores the time at which the gate must run. The gate then releases parked deliveries in pages, and
+ * the first page has one
  * delivery.
  */
 export async function writeBreaker(

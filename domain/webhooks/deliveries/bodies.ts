@@ -19,8 +19,8 @@ const bodyOfEvent = prepared<{ body: string }, { eventId: Id; createdAt: Date }>
 );
 
 /**
- * Finds the body in all partitions. A delivery can be younger than its body, if its endpoint subscribed after an earlier release had fanned
- * out the event.
+ * Finds the body in all partitions. A delivery can be younger than the body: an older release fanned out the event, and the endpoint
+ * subscribed later.
  */
 const anyBodyOfEvent = prepared<{ body: string }, { eventId: Id }>(
   'any_body_of_event',

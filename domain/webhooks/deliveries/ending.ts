@@ -5,7 +5,7 @@ import { raw, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 /**
  * @param end.now the time, or an SQL expression for the time
  * @param end.reason the `cancel_reason`
- * @returns assignments that cancel a pending delivery, drop requested attempts, and take the delivery from its gate. An ended delivery
+ * @returns SQL assignments that cancel a pending delivery, drop requested attempts, and unpark the delivery. A delivery that has ended
  * keeps its status
  */
 export function ending({ now, reason }: { now: Date | Sql; reason: CancelReason | null }): Sql {

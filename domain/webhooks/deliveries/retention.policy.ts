@@ -14,8 +14,8 @@ export const retentionRules = {
   /** The partitions of bodies are dropped this much later, because the clocks of processes differ. */
   bodySpareMs: hourMs,
   /**
-   * The partitions of deliveries are dropped this much later. A delivery's id has the time of its fact, but after an outage the fan-out may
-   * create it days later.
+   * The partitions of deliveries are dropped this much later. The id of a delivery contains the time of the fact. But after an outage, the
+   * fan-out may create the delivery days later.
    */
   historySpareMs: 7 * dayMs,
 } as const;

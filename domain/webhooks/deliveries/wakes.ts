@@ -27,7 +27,7 @@ export async function wakeSuccessor(
   await wake(tx, 'webhookDelivery', [{ ...delivery, ...(keepsPriority && { priority }) }], now);
 }
 
-/** Wakes many runs as bulk, because released, canceled or purged deliveries must not overtake new facts (ENG-15). */
+/** Wakes many runs with the priority bulk, because released, canceled or purged deliveries must not overtake new facts (ENG-15). */
 export async function wakeManyDeliveries(
   tx: Transaction,
   deliveries: readonly DeliveryToWake[],
@@ -41,7 +41,7 @@ export async function wakeManyDeliveries(
   );
 }
 
-/** Signals the endpoint's gate, and starts its run if there is none. */
+/** Signals the workflow run of the endpoint's gate. If the gate has no run, starts one. */
 export async function callGate(
   tx: Transaction,
   { endpointId, clubId }: { endpointId: Id; clubId: Id },

@@ -77,8 +77,8 @@ export function overloadHold(answer: {
  * was claimed after the breaker was last armed can arm the breaker again. So if forty attempts fail at the same time, the hold doubles only
  * once (ADR 0008).
  * @param claimEpoch the breaker's epoch when the attempt was claimed
- * @param overloadMs the hold of an answer that reports an overload. The first such answer arms the breaker, and the hold then has at least
- *   this length
+ * @param overloadMs the hold of an answer that reports an overload. If the breaker is closed, such an answer arms the breaker, and the hold
+ * lasts at least this long
  * @returns the new state of the breaker, and whether this failure armed the breaker
  */
 export function afterFailure(

@@ -157,6 +157,7 @@ export async function listEndpoints(
   const { rows, total, next } = await listPage(db, page, {
     columns: columnsAt(now),
     from: listed(clubId),
+    changedAt: 'endpoint.changed_at',
     orderBy: [ascending('endpoint.created_at', 'timestamptz'), ascending('endpoint.id', 'uuid')],
   });
   return { rows: rows.map(presentEndpoint), total, next };

@@ -1,6 +1,6 @@
 /**
  * Starts the log of a club: from then on, every event of the club gets a body, also without a subscribed endpoint (EVT-23). Most clubs have
- * neither an endpoint nor a reader, and pay nothing for the log.
+ * neither an endpoint nor a reader of the log, so no log is written for them.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -15,8 +15,8 @@ export async function startLog(tx: Transaction, clubId: Id, now: Date): Promise<
 const logsPerRound = 1_000;
 
 /**
- * Starts the logs of clubs with an endpoint from a release without logs. A club that another transaction has locked waits for the next
- * round.
+ * Starts the missing logs of clubs that created an endpoint in an older release, which had no logs. If another transaction has locked a
+ * club, the next round starts its log.
  */
 export async function startMissingLogs(db: Database, now: Date): Promise<{ started: number; more: boolean }> {
   const started = await db.run(

@@ -28,7 +28,7 @@ export interface SubscribedEndpoint extends AttemptTarget {
   open: boolean;
 }
 
-/** @returns whether the event needs a body. About a removed student, only the removal itself has one (DEL-9) */
+/** @returns whether the event needs a body. If the student is removed, only the event of the removal has a body (DEL-9) */
 export function needsBody(audience: Audience): audience is Audience & { student: SubjectStudent } {
   const { fact, student, endpoints, isLogged } = audience;
   if (endpoints.length === 0 && !isLogged) return false;
@@ -87,7 +87,7 @@ export async function lockFreeAudiences<Fact extends FactToTell>(
   }));
 }
 
-/** The student with one of the endpoints, or alone if no endpoint subscribed. */
+/** Each row has the student and one endpoint. If no endpoint subscribed, the only row has no endpoint. */
 type LockedRow = SubjectStudent & { isLogged: boolean } & (
     | SubscribedEndpoint
     | { [Name in keyof SubscribedEndpoint]: null }

@@ -165,7 +165,7 @@ async function planEvents(
   });
 }
 
-/** @returns the written claims by delivery id. The permits of all other deliveries are released */
+/** @returns the claims that the transaction has written, by delivery id. The permits of all other deliveries are released */
 function claimsOf(
   { fact, body, deliveries }: PlannedEvent,
   isClaimable: (deliveryId: Id) => boolean,

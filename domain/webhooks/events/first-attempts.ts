@@ -20,7 +20,10 @@ export interface FirstAttemptLanes {
 export type ClaimedSite = Exclude<AttemptSite['runsIn'], 'activity'>;
 
 export interface FirstAttempts {
-  /** Acquires a permit for the first attempt. @returns the site of the attempt; undefined if the run of the delivery must claim it */
+  /**
+   * Acquires a permit for the first attempt. @returns the site of the attempt; undefined if the workflow run of the delivery must claim the
+   * attempt
+   */
   acquire(deliveryId: Id, endpoint: SubscribedEndpoint): ClaimedSite | undefined;
   /** Releases the permit of a delivery that is not claimed here. */
   release(deliveryId: Id): void;

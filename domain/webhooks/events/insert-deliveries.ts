@@ -97,7 +97,8 @@ interface DeliveryValues {
 const logLockSeed = 4_281_966;
 
 /**
- * `log` locks the logs of the clubs until the commit, in one order, before any row is inserted. A position is taken under this lock. So the
+ * `log` locks the logs of the clubs before any row is inserted, always in the same order, until the commit. Every position is taken under
+ * this lock. So the
  * positions of a club become visible in their order. After a reader has seen a position, no lower one appears (EVT-24).
  */
 const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }, DeliveryValues>(

@@ -6,11 +6,11 @@ import type { EventType } from '../../../platform/core/event-types.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
-import { openCursor, sealCursor, type ReaderPosition } from '../log/position.ts';
+import { cursorsOf, type LogCursors, type ReaderPosition } from '../log/log-cursor.ts';
 
 /** @returns the text of the `id` line */
 export function sealEventId(vault: Vault, clubId: Id, listenerId: Id, position: ReaderPosition): string {
-  return `${listenerId}.${sealCursor(vault, contextOf(clubId, listenerId), position)}`;
+  return `${listenerId}.${positionsOf(vault, clubId, listenerId).make(position)}`;
 }
 
 /** @throws DomainError invalid_cursor if this service did not send the id to a listener of the club */
@@ -18,7 +18,7 @@ export function openEventId(vault: Vault, clubId: Id, text: string): { listenerI
   const [listenerId = '', cursor = '', ...rest] = text.split('.');
   if (rest.length > 0 || cursor === '') throw invalidId();
   try {
-    return { listenerId, position: openCursor(vault, contextOf(clubId, listenerId), cursor) };
+    return { listenerId, position: positionsOf(vault, clubId, listenerId).read(cursor) };
   } catch (error) {
     throw error instanceof DomainError ? invalidId() : error;
   }
@@ -31,14 +31,11 @@ export function cursorAfter(
   types: readonly EventType[] | undefined,
   position: ReaderPosition,
 ): string {
-  return sealCursor(vault, { list: 'listEvents', clubId, filters: { type: types?.toSorted() } }, position);
+  return cursorsOf(vault, { list: 'listEvents', clubId, filters: { type: types?.toSorted() } }).make(position);
 }
 
-const contextOf = (clubId: Id, listenerId: Id) => ({
-  list: 'streamWebhookEvents',
-  clubId,
-  filters: { listener: listenerId },
-});
+const positionsOf = (vault: Vault, clubId: Id, listenerId: Id): LogCursors =>
+  cursorsOf(vault, { list: 'streamWebhookEvents', clubId, filters: { listener: listenerId } });
 
 const invalidId = () =>
   new DomainError(

@@ -8,7 +8,7 @@ import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
 import { clocksDifferMs } from '../deliveries/retention.policy.ts';
-import type { ReaderPosition } from '../log/position.ts';
+import type { ReaderPosition } from '../log/log-cursor.ts';
 import { listenerRules } from './listeners.policy.ts';
 
 /** The pause after a failed look. */

@@ -10,7 +10,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { clocksDifferMs, endOf } from '../deliveries/retention.policy.ts';
 import { requireLog } from '../endpoints/event-log.ts';
-import type { ReaderPosition } from '../log/position.ts';
+import type { ReaderPosition } from '../log/log-cursor.ts';
 import { cursorAfter, openEventId, sealEventId } from './event-id.ts';
 import { listenerRules } from './listeners.policy.ts';
 import type { ListenerRequest, Listeners, OpenListener } from './listeners.ts';

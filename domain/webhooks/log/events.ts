@@ -8,7 +8,7 @@ import { all, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { clocksDifferMs, endOf, retentionRules } from '../deliveries/retention.policy.ts';
 import { requireLog } from '../endpoints/event-log.ts';
-import { openCursor, sealCursor, type ReaderPosition } from './position.ts';
+import { cursorsOf, type ReaderPosition } from './log-cursor.ts';
 
 /** A filtered page looks at no more events than this, so that a rare type does not make one page read a whole log. */
 const eventsPerPage = 10_000;
@@ -46,8 +46,9 @@ export async function listEvents(
   { page_size: size, cursor, ...filter }: EventFilter,
   now: Date,
 ): Promise<EventPage> {
-  const context = { list: 'listEvents', clubId, filters: { ...filter, type: filter.type?.toSorted() } };
-  const start = cursor === undefined ? { position: '0', at: endOf.bodies(now) } : openCursor(vault, context, cursor);
+  const filters = { ...filter, type: filter.type?.toSorted() };
+  const cursors = cursorsOf(vault, { list: 'listEvents', clubId, filters });
+  const start = cursor === undefined ? { position: '0', at: endOf.bodies(now) } : cursors.read(cursor);
   if (start.at < oldestCursor(now))
     throw new DomainError(
       'cursor_expired',
@@ -62,7 +63,7 @@ export async function listEvents(
   const next = isCut && last ? { position: last.position, at: last.createdAt } : window.end;
   return {
     data: listed.map(({ body }) => JSON.parse(body) as RecordOf<'WebhookEnvelope'>),
-    next_cursor: sealCursor(vault, context, next ?? { position: last?.position ?? start.position, at: now }),
+    next_cursor: cursors.make(next ?? { position: last?.position ?? start.position, at: now }),
     has_more: isCut || window.end !== undefined,
     logged_since: loggedSince.toISOString(),
   };

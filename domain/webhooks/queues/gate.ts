@@ -52,7 +52,6 @@ export interface GateDeps {
 
 /** A gate that waits for a signal also checks its endpoint once a day. */
 const dayMs = 86_400_000;
-/** The time between two pages of released deliveries. */
 const pageEveryMs = 1_000;
 /**
  * The time after which the gate checks whether an admitted attempt was lost. Usually this check is not needed, because the gate gets a
@@ -194,7 +193,7 @@ function nextPage({ consecutiveFailures, releasePage: last }: GatedEndpoint, und
   return underway > last / 2 ? last : Math.min(gateRules.largestPage, last * 2);
 }
 
-/** Counts deliveries that are due and not parked, released or new, up to the size of the largest page. */
+/** Counts due deliveries that are not parked: released deliveries and new deliveries. Stops at the size of the largest page. */
 function countUnderWay(tx: Transaction, endpointId: Id, now: number): Promise<number> {
   return count(
     tx,
@@ -245,7 +244,8 @@ async function release(
       WHERE delivery.id = next.id
   RETURNING ${columnsToWake('delivery')}`,
   );
-  // A single released delivery is not woken as bulk, because all other parked deliveries wait for its result.
+  // A single released delivery is not woken with the priority bulk, because all other parked deliveries wait for the result of this
+  // delivery.
   await (limit > 1
     ? wakeManyDeliveries(tx, released, new Date(now))
     : wake(tx, 'webhookDelivery', released, new Date(now)));

@@ -1,36 +1,28 @@
 /**
- * The addresses that a link of untrusted Markdown may have (DEC-148): `http`, `https`, `mailto`, a file of the library, or a page of the
+ * The addresses that a link of members' Markdown may have (DEC-148): `http`, `https`, `mailto`, a file of the library, or a page of the
  * same site.
  *
- * The function checks the address as it is typed, before a renderer decodes entities, escapes and percent signs. The address must begin
- * literally with one of the known beginnings, so no other spelling of a scheme is accepted.
+ * Checks the address as it is typed. It must begin literally with one of the known beginnings, so no entity or escape can hide a scheme.
  */
 
 export type Judgement = 'good' | 'bad' | 'undecided';
 
-/** The maximum length of the white space and quote markers before an address. An address after a longer gap is refused. */
+/** The characters of white space and quote markers before an address. */
 const longestGap = 60;
-/** The maximum length of an address before its first slash. A longer part makes the address bad, except in a mail address. */
+/** The length of an address before its first slash, except in a mail address. */
 const longestBeginning = 120;
 
-/**
- * Matches the gap before an address, the beginning of the address (up to its first slash, `?` or `#`), and the next two characters. An
- * address in angle
- * brackets may contain blanks.
- */
+/** The gap before an address, its beginning (up to the first slash, `?` or `#`), and the next two characters. */
 const shape = /^([\s>]*)(?:<([^\n)/?#<>]*)|([^\s)/?#<>]*))([^]{0,2})/;
 const mediaAddress = /^media:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** A relative address has no colon, and no character that a renderer could decode into a colon. */
+/** No colon, and no character that a renderer could decode into a colon. */
 const relativeBeginning = /^[\p{L}\p{M}\p{N}_.~!$'*+,;=@( -]*$/u;
-/** Matches the text after a slash at the beginning of an address. This text must not begin with a second slash, in any spelling. */
+/** A slash at the beginning must not be followed by a second slash, in any spelling. */
 const afterSlash = /^\/(?:$|[\p{L}\p{N}\p{Extended_Pictographic}_.~!$'*+,;=@?#)> \n-])/u;
 
 /**
  * @param text the Markdown that has arrived so far
- * @param start the index after `](` or `]:`
- * @param isEnd whether the text is complete
- * @param mayNameMedia whether `media:<id>` is an allowed address
- * @returns the decision about the address; undecided if more text is needed
+ * @param start after `](` or `]:`
  */
 export function judgeAddress(text: string, start: number, isEnd: boolean, mayNameMedia: boolean): Judgement {
   const window = text.slice(start, start + longestGap + longestBeginning + 3);

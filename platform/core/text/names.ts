@@ -2,10 +2,7 @@
 import { DomainError } from '../errors.ts';
 import { holdsUnseenCharacters, holdsWebAddress, hasVisible, tidyName } from './text.policy.ts';
 
-/**
- * The possible problems of a name. `words` is the rest of a sentence that begins with the name of the field. It says what is wrong and what
- * to do.
- */
+/** `words` continues a sentence that begins with the name of the field. */
 const faults: readonly { has: (name: string) => boolean; words: string }[] = [
   { has: (name) => !hasVisible(name), words: 'must have a visible character' },
   {
@@ -19,14 +16,12 @@ const faults: readonly { has: (name: string) => boolean; words: string }[] = [
   { has: (name) => /<[a-z/!?]/i.test(name), words: 'must not contain an HTML tag. Put a blank after each `<`' },
 ];
 
-/** Two lines are separate texts. If a blank replaced the line break, the two texts would become one name. */
+/** Two lines are two texts; a blank instead of the line break would join them. */
 const lineBreak = /[\n\v\f\r\u0085\u2028\u2029]/;
 
 /**
  * Normalizes a name.
- * @param field the name of the field in the request
- * @throws DomainError invalid_request, when the name must not appear in an e-mail to a stranger. For example, e-mail programs would turn a
- * web address in a name into a link
+ * @throws DomainError invalid_request, for example if e-mail programs would turn a part of the name into a link
  */
 export function plainName(name: string, field = 'name'): string {
   const tidy = tidyName(name);
@@ -37,10 +32,7 @@ export function plainName(name: string, field = 'name'): string {
   return tidy;
 }
 
-/**
- * Whether a text may appear in an e-mail unchanged. A name from a platform or a file may break this rule, and so may a name that is older
- * than the rule.
- */
+/** Whether a text may appear in an e-mail unchanged. Names from a platform or a file, and older names, are not checked before. */
 export function mayStandInMail(words: string): boolean {
   return !holdsUnseenCharacters(words) && !holdsWebAddress(words);
 }

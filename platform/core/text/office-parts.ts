@@ -1,29 +1,17 @@
-/**
- * Finds the main part of an Office Open XML file. The file's relationships or content types identify the main part, and the part may have
- * any name.
- */
+/** Finds the main part of an Office Open XML file. The part may have any name; relationships or content types state it. */
 import { childrenOf, MalformedXml, parseXml, type XmlElement } from './xml.ts';
 
-/** Every Office Open XML file has this part. */
 export const contentTypesPart = '[Content_Types].xml';
 export const packageRelations = '_rels/.rels';
 
 export interface Relation {
   id: string;
-  /**
-   * The last word of the relationship's type: `officeDocument`, `styles`, `slide`. The words before the last word differ between editions
-   * of the standard.
-   */
+  /** The last word of the relationship's type, such as `styles`. The words before it differ between editions of the standard. */
   type: string;
-  /** The name of the part in the archive. */
   target: string;
 }
 
-/**
- * @param root the XML of a relationships part
- * @param folder the folder of the part that owns the relationships: empty, or with a slash at its end
- * @returns the relationships to other parts of the file
- */
+/** @param folder empty, or with a slash at its end */
 export function relationsIn(root: XmlElement | undefined, folder: string): Relation[] {
   return [...childrenOf(root, 'Relationship')]
     .filter(({ attributes }) => attributes['TargetMode'] !== 'External')
@@ -34,10 +22,7 @@ export function relationsIn(root: XmlElement | undefined, folder: string): Relat
     }));
 }
 
-/**
- * Returns the name of the archive's part to which a target points. A target is a path relative to the folder or to the archive's root. If
- * the path leads out of the archive, the result is a name that no part has.
- */
+/** A target is relative to the folder or to the archive's root. A path out of the archive gives a name that no part has. */
 function nameOf(target: string, folder: string): string {
   const path = URL.parse(target, `file:///${folder}`)?.pathname.slice(1) ?? target;
   try {
@@ -49,14 +34,11 @@ function nameOf(target: string, folder: string): string {
 
 export interface MainPart {
   name: string;
-  /** The content type of the part, in lower case; empty if the file states none. */
+  /** The type in lower case; empty if the file states none. */
   contentType: string;
 }
 
-/**
- * @param parts the two parts that can name the main part, if the file has them. Malformed content in them is ignored
- * @param has a function that returns whether the archive has a part of this name
- */
+/** @param parts the two parts that can name the main part, if the file has them. Malformed content in them is ignored */
 export function mainPartOf(
   parts: { relations: string | undefined; contentTypes: string | undefined },
   has: (name: string) => boolean,
@@ -70,7 +52,7 @@ export function mainPartOf(
   return { name, contentType: types.byName.get(name.toLowerCase()) ?? types.byExtension.get(extension) ?? '' };
 }
 
-/** Everything is compared in lower case, because names and types are case-insensitive. */
+/** Names and types are case-insensitive. */
 function contentTypesIn(root: XmlElement | undefined) {
   const typesOf = (element: string, key: (attributes: XmlElement['attributes']) => string) =>
     new Map(

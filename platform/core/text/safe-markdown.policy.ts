@@ -3,36 +3,32 @@
  * a link. Raw HTML becomes text, and so does a link to anything except a web or mail address. Code that every renderer reads as code stays
  * unchanged.
  *
- * The decision about a character depends only on the text, and never on how a stream splits the text into chunks. Undecided text is held
- * back.
+ * The output depends only on the text, never on how a stream splits it. Undecided text is held back.
  */
 import { withoutEnd } from './ends.policy.ts';
 import { judgeAddress, type Judgement } from './link-address.policy.ts';
 
 export interface MarkdownStripper {
-  /** @returns the newly decided part of the text; may be empty */
   push(chunk: string): string;
-  /** Ends the text. @returns the part of the text that was held back */
+  /** Ends the text. */
   end(): string;
-  /** Whether a link so far, `[…](…)`, had a forbidden address. */
+  /** Whether any link `[…](…)` had a forbidden address. */
   cutsLinks(): boolean;
 }
 
 export interface StripperOptions {
   /**
-   * The images that stay images and do not become links: none, files of the club's library (`media:<id>`), or library files and pictures of
-   * the web. `library`
-   * and `web` need the whole text in one chunk.
+   * The images that do not become links: none, files of the club's library (`media:<id>`), or also pictures of the web. `library` and `web`
+   * need the whole text in one chunk.
    */
   images?: 'none' | 'library' | 'web';
 }
 
-/** A piece of the input for which the output is decided: the length of the piece, and the text that replaces it. */
 interface Taken {
   length: number;
   text: string;
 }
-/** The result of a decision that needs more text. */
+/** More text is needed. */
 const undecided = undefined;
 
 interface Fence {
@@ -40,43 +36,37 @@ interface Fence {
   column: number;
 }
 
-/** Matches a code fence at the beginning of a line, also after list and quote markers. */
+/** At the beginning of a line, also after list and quote markers. */
 const fenceAnywhere = /^([\s>*+\-\d.)]*)(`{3,}|~{3,})/;
 const maybeFence = /^[\s>*+\-\d.)]*[`~]{0,2}$/;
 const fenceOfDocument = /^(?:`{3,}[^`]*|~{3,}[^`~]*)$/;
 /** A word with one of these characters may be an address, and an address may contain a backtick. */
 const ofAddress = /[:./@<\\]/;
 const special = /[!<`\]\n\\]/g;
-/** Matches an image whose address directly follows its text. An image in any other form becomes a link. */
 const keptImages = {
   none: undefined,
   library: /^!\[[^[\]`<\\\n]{0,500}\]\(media:[0-9a-f-]{36}[)\s]/i,
   web: /^!\[[^[\]`<\\\n]{0,500}\]\((?:media:[0-9a-f-]{36}|https?:\/\/[^\s()<>`\\]{1,2000})[)\s]/i,
 };
-/** The maximum number of characters in a match of `keptImages`. */
 const longestImage = 2_600;
 
 /**
- * Renderers may disagree about which text is code. In such a case, no text counts as code: after `doubt` up to the end of the text, and
- * after `paragraphDoubt` up to the next blank line. Text that does not count as code is made safe, even if a renderer then shows the
- * changed text as code.
+ * If renderers disagree about what is code, no text counts as code: after `doubt` until the end, after `paragraphDoubt` until the next
+ * blank line.
  */
 export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}): MarkdownStripper {
   let rest = '';
   let endsInReturn = false;
   let isLineStart = true;
-  /** Whether the word so far may be an address. If so, a backtick after the word does not begin a code span. */
+  /** After an address, a backtick does not begin a code span. */
   let mayBeAddress = false;
-  /** The end of the line that was searched last, so that a long line is searched only once. */
+  /** Caches the end of the line, so that a long line is searched only once. */
   let lineEnd: number | undefined;
   let fence: Fence | undefined;
   let nested: Fence | undefined;
   let doubt = false;
   let paragraphDoubt = false;
-  /**
-   * Whether the paragraph may define a label, as in `[label]: address`. Some renderers then read the next line as the address, whatever the
-   * line contains.
-   */
+  /** Some renderers read the line after `[label]:` as the address, whatever it contains. */
   let definesLabel = false;
   let hasCutLink = false;
 
@@ -96,10 +86,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return out;
   }
 
-  /**
-   * Finds the kind of a line. If the line is blank, a fence or code, the function consumes the whole line. Otherwise it consumes no
-   * character.
-   */
+  /** Consumes the whole line if it is blank, a fence or code; otherwise no character. */
   function lineStart(at: number, isEnd: boolean): Taken | undefined {
     const end = rest.indexOf('\n', at);
     const isWhole = end !== -1 || isEnd;
@@ -122,7 +109,6 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return { length: 0, text: '' };
   }
 
-  /** Reads a line of a code block. The line may end the code block. */
   function readFenced({ mark }: Fence, read: string): void {
     if (closesFence(read, mark)) {
       fence = undefined;
@@ -134,7 +120,6 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     }
   }
 
-  /** Reads a line that looks like a fence while no fence of the document is open. */
   function readFence(read: string, before: string, mark: string): void {
     if (definesLabel) doubt = true;
     else if (nested) {
@@ -193,7 +178,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     const leadsSomewhere = following === '(' || following === ':';
     const judgement: Judgement = leadsSomewhere ? judgeAddress(rest, at + 2, isEnd, images !== 'none') : 'good';
     if (judgement === 'undecided') return undecided;
-    if (/[([:]/.test(following)) paragraphDoubt = true; // a backtick may belong to the address or the label
+    if (/[([:]/.test(following)) paragraphDoubt = true;
     definesLabel ||= following === ':';
     if (judgement === 'good') return { length: 1, text: ']' };
     hasCutLink ||= following === '(';
@@ -211,7 +196,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return { length: 1, text: '<' };
   }
 
-  /** A code span that opens and closes on one line stays unchanged. After any other backtick, the code in the paragraph is in doubt. */
+  /** A code span on one line stays unchanged. After any other backtick, the code in the paragraph is in doubt. */
   function backticks(at: number, isEnd: boolean): Taken | undefined {
     if (lineEnd === undefined || (lineEnd !== -1 && lineEnd < at)) lineEnd = rest.indexOf('\n', at);
     const read = rest.slice(at, lineEnd === -1 ? undefined : lineEnd);
@@ -233,7 +218,6 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return { length: opening.length, text: opening };
   }
 
-  /** Converts all line ends to one form. */
   function normalized(chunk: string): string {
     const text = endsInReturn && chunk.startsWith('\n') ? chunk.slice(1) : chunk;
     if (chunk !== '') endsInReturn = chunk.endsWith('\r');
@@ -252,7 +236,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
 
 const indentOf = (read: string): number => read.length - read.trimStart().length;
 
-/** Whether a line ends the code: at most three spaces, then the fence mark or more of its characters, and then only spaces. */
+/** At most three spaces, the fence mark or more of its characters, and then only spaces. */
 export function closesFence(read: string, mark: string): boolean {
   const [indent = ''] = /^ {0,3}/.exec(read) ?? [];
   const fence = withoutEnd(read.slice(indent.length), ' ');

@@ -16,10 +16,7 @@ import { createMarkdownStripper } from './safe-markdown.policy.ts';
 export const textKinds = ['markdown', 'lesson', 'plain', 'raw'] as const;
 export type TextKind = (typeof textKinds)[number];
 
-/**
- * @returns the text in its stored form. A text that already has this form stays unchanged. A link `[…](…)` may lead to http, https, mailto,
- * a file of the library (`media:<id>`) or a page of the site. Undefined if a link has any other address
- */
+/** @returns the text in its stored form; undefined if a link `[…](…)` has a forbidden address */
 export function safeText(text: string, kind: TextKind): string | undefined {
   switch (kind) {
     case 'raw':
@@ -49,7 +46,6 @@ function safePlainText(text: string): string | undefined {
   return hasBadLink ? undefined : untagged(linkless.replace(/!(?=\[)/g, '! '));
 }
 
-/** @returns the text with a blank after each `<` that could begin a tag, a comment or a declaration */
 export function untagged(text: string): string {
   return text.replace(/<(?=[a-z/!?])/gi, '< ');
 }

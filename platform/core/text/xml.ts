@@ -1,21 +1,20 @@
 /**
- * Parses the XML of office files into a tree. Names have the usual prefix of their namespace, such as `w:p` or `a:t`, whatever prefix the
- * file uses. If the file has alternative contents (`mc:AlternateContent`), the tree contains only the content that a current program shows.
- * Entities of a document type are not expanded.
+ * Parses the XML of office files into a tree. Names get the usual prefix of their namespace, such as `w:p`, whatever prefix the file uses.
+ * If the file has alternative contents (`mc:AlternateContent`), the tree has only what a current program shows. Entities of a document type
+ * are not
+ * expanded.
  */
 import { Parser } from 'htmlparser2';
 
 export interface XmlElement {
   name: string;
-  /** Attributes by name, with the usual prefix if the file uses a prefix. */
   attributes: Record<string, string>;
   children: (XmlElement | string)[];
 }
 
-/** The XML is not well-formed, or its elements are nested deeper than {@link maxDepth}. */
 export class MalformedXml extends Error {}
 
-/** The limit of nesting, because readers walk the tree recursively. Real documents nest only a few dozen elements. */
+/** Readers walk the tree recursively. Real documents nest only a few dozen elements. */
 const maxDepth = 2_000;
 
 const ooxml = 'http://schemas.openxmlformats.org/';
@@ -55,18 +54,15 @@ const prefixes = new Map<string, string>([
 ]);
 const extendedChart = /^http:\/\/schemas\.microsoft\.com\/office\/drawing\/.{1,40}\/chartex$/;
 
-/** @returns the usual prefix of the namespace; undefined for a namespace that no reader knows */
 function prefixOf(namespace: string): string | undefined {
   return prefixes.get(namespace) ?? (extendedChart.test(namespace) ? 'cx' : undefined);
 }
 
-/** The prefixes that apply to an element, and a cache of the names that use them. */
 interface Scope {
   declared: ReadonlyMap<string, string>;
   names: Map<string, string>;
 }
 
-/** @returns the text of a part, decoded by its byte-order mark, or as UTF-8 if it has no byte-order mark */
 export function decodeXml(bytes: Uint8Array): string {
   const [first, second] = bytes;
   const encoding =
@@ -77,7 +73,6 @@ export function decodeXml(bytes: Uint8Array): string {
 /** @returns the root @throws MalformedXml */
 export function parseXml(text: string): XmlElement {
   const builder = new TreeBuilder();
-  /** The end of the last opening tag. */
   let opened = -1;
   const parser = new Parser(
     {
@@ -86,7 +81,7 @@ export function parseXml(text: string): XmlElement {
         builder.open(name, attributes);
       },
       ontext: (part) => builder.text(part),
-      // The parser also reports an end for elements that the file leaves open. The opening tag of an empty element also ends this element.
+      // The parser also reports an end for elements that the file leaves open, and for empty elements.
       onclosetag: (_, isImplied) => builder.close(!isImplied || parser.endIndex === opened),
     },
     { xmlMode: true, decodeEntities: true },
@@ -138,7 +133,7 @@ function scopeOf(attributes: Record<string, string>, around: Scope | undefined):
   return { declared, names: new Map() };
 }
 
-/** If the file does not declare a prefix, the prefix keeps its usual meaning. */
+/** A prefix that the file does not declare keeps its usual meaning. */
 function nameIn(scope: Scope, raw: string): string {
   const known = scope.names.get(raw);
   if (known !== undefined) return known;
@@ -157,10 +152,7 @@ function isKnown(requires: string, scope: Scope): boolean {
   });
 }
 
-/**
- * Returns the content of the first choice that readers know. If they know none, returns the content of the fallback. If the fallback is
- * empty, returns the content of the first choice.
- */
+/** The first choice that readers know, otherwise the fallback, otherwise the first choice. */
 function shownOf(alternate: XmlElement): (XmlElement | string)[] {
   const choices = [...childrenOf(alternate, 'mc:Choice')];
   const known = choices.find(({ attributes }) => attributes['isKnown'] === 'true');
@@ -169,20 +161,19 @@ function shownOf(alternate: XmlElement): (XmlElement | string)[] {
   return (known ?? (hasContents ? fallback : choices[0]))?.children ?? [];
 }
 
-/** @param name the name of the children; if absent, all child elements are returned */
 export function* childrenOf(element: XmlElement | undefined, name?: string): Generator<XmlElement> {
   for (const child of element?.children ?? [])
     if (typeof child !== 'string' && (name === undefined || child.name === name)) yield child;
 }
 
-/** @returns the element at the end of this path of names; each name selects the first child with this name */
+/** @param path each name selects the first child with this name */
 export function childOf(element: XmlElement | undefined, ...path: string[]): XmlElement | undefined {
   let found = element;
   for (const name of path) found = childrenOf(found, name).next().value ?? undefined;
   return found;
 }
 
-/** Returns the elements with these names, at any depth, in the order of the document. Elements inside a returned element are omitted. */
+/** At any depth, in the order of the document, without elements inside a returned element. */
 export function* descendantsOf(element: XmlElement | undefined, ...names: string[]): Generator<XmlElement> {
   for (const child of childrenOf(element)) {
     if (names.includes(child.name)) yield child;
@@ -190,7 +181,6 @@ export function* descendantsOf(element: XmlElement | undefined, ...names: string
   }
 }
 
-/** @returns the text directly inside the element */
 export function textOf(element: XmlElement | undefined): string {
   return (element?.children ?? []).filter((child) => typeof child === 'string').join('');
 }

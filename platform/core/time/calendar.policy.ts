@@ -1,26 +1,21 @@
 /** Calendar attachments of e-mails, as iCalendar (RFC 5545, RFC 5546). */
 
 export interface CalendarEvent {
-  /** REQUEST adds the event to a calendar, or changes an event that is there. CANCEL removes the event. */
+  /** REQUEST adds or changes the event in a calendar. CANCEL removes it. */
   method: 'REQUEST' | 'CANCEL';
-  /** The id of the event, which is the same in all its versions. */
+  /** All versions of the event have this id. */
   id: string;
-  /** The number of the version. A later version has a higher number. */
+  /** A later version has a higher number. */
   sequence: number;
   startsAt: Date;
   endsAt: Date;
   summary: string;
-  /** The location of the event; absent if the event has none. */
   location?: string;
   /** The time when this version was created. */
   stamp: Date;
 }
 
-/**
- * @param organizer the sender address of the e-mail
- * @param attendee the recipient address of the e-mail
- * @returns the text of an .ics file, with lines of at most 75 bytes
- */
+/** @returns an .ics file with lines of at most 75 bytes */
 export function icalendarOf(event: CalendarEvent, organizer: string, attendee: string): string {
   const domain = organizer.split('@')[1] ?? 'localhost';
   const lines = [
@@ -56,7 +51,7 @@ const escaped = (text: string) =>
 
 const longestLine = 75;
 
-/** Breaks a line between characters; each continuation line begins with a blank. */
+/** Each continuation line begins with a blank. */
 function folded(line: string): string {
   const lines = [''];
   let bytes = 0;

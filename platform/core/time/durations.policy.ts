@@ -7,7 +7,7 @@ const units = [
   { ms: 1_000, name: 's' },
 ] as const;
 
-/** @param ms a duration in milliseconds @returns a text such as "in about 2 h"; "at once" for a duration that is nearly over */
+/** @returns a text such as "in about 2 h", or "at once" */
 export function inAbout(ms: number): string {
   const unit = units.find((candidate) => ms >= candidate.ms);
   return unit ? `in about ${Math.round(ms / unit.ms)} ${unit.name}` : 'at once';

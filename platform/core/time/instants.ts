@@ -3,7 +3,6 @@ import { DomainError } from '../errors.ts';
 
 /**
  * @param text a date and time that passed the contract's check; this check also limits the year
- * @param field the name of the field in the request, for the message
  * @throws DomainError invalid_request for a day that does not exist in its month
  */
 export function instantOf(text: string, field: string): Date {
@@ -13,15 +12,11 @@ export function instantOf(text: string, field: string): Date {
   return instant;
 }
 
-/** Reads a time that may be absent; see {@link instantOf}. */
 export function optionalInstant(text: string | undefined, field: string): Date | undefined {
   return text === undefined ? undefined : instantOf(text, field);
 }
 
-/**
- * Reads a change of a time that may be absent.
- * @returns the new time; undefined if the time does not change, null if an empty text removes the time
- */
+/** @returns undefined if the time does not change, null if an empty text removes it */
 export function changedInstant(text: string | undefined, field: string): Date | null | undefined {
   return text === '' ? null : optionalInstant(text, field);
 }

@@ -1,10 +1,7 @@
 /** Parses ISO 8601 times of other systems: a date and a time of day, with or without an offset. */
 import { Temporal } from 'temporal-polyfill';
 
-/**
- * Accepts the basic and the extended form, and times without seconds. Also accepts a lower-case `t` or `z`, a blank between the parts, and
- * a decimal point or comma.
- */
+/** Accepts the basic and the extended form, also without seconds, with lower-case `t` and `z`, a blank, or a decimal comma. */
 const shape = new RegExp(
   [
     String.raw`^(?<year>\d{4})(?<dash>-?)(?<month>\d\d)\k<dash>(?<day>\d\d)[Tt ]`,
@@ -14,8 +11,8 @@ const shape = new RegExp(
 );
 
 /**
- * @param zone the offset that is used if the text states no offset, such as `-03:00`
- * @returns Unix milliseconds; NaN for a text that is not a time, and for a date or a time of day that does not exist
+ * @param zone used if the text states no offset, such as `-03:00`
+ * @returns Unix milliseconds; NaN for a text that is not a time, or a time that does not exist
  */
 export function isoMoment(text: string, zone = 'Z'): number {
   const parts = shape.exec(text)?.groups;
@@ -44,14 +41,14 @@ export function isoMoment(text: string, zone = 'Z'): number {
   }
 }
 
-/** Returns the fraction in milliseconds. It is a fraction of the smallest unit that the text states: a second, a minute or an hour. */
+/** In milliseconds. It is a fraction of the smallest unit in the text: a second, a minute or an hour. */
 function fractionOf({ fraction, second, minute }: Record<string, string | undefined>): number {
   if (fraction === undefined) return 0;
   const unit = second !== undefined ? 1_000 : minute !== undefined ? 60_000 : 3_600_000;
   return Math.floor(Number(`0.${fraction}`) * unit + 1e-6);
 }
 
-/** @returns the milliseconds by which the offset is ahead of UTC; NaN if it is longer than a day */
+/** @returns milliseconds ahead of UTC; NaN if longer than a day */
 function offsetOf(zone: string): number {
   if (/^z$/i.test(zone)) return 0;
   const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(3).replace(':', '') || 0)];

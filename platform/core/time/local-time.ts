@@ -3,8 +3,8 @@ import { Temporal } from 'temporal-polyfill';
 import { zoneHere } from './time-zones.ts';
 
 /**
- * @param local a local time such as `2026-03-02T09:00` @param zone an IANA name @returns the instant of the local time. If clocks show this
- * time twice, the result is the first instant. If clocks skip this time, the result is undefined
+ * @param local such as `2026-03-02T09:00` @param zone an IANA name @returns the first instant if clocks show the time twice; undefined if
+ * clocks skip it
  */
 export function instantOf(local: string, zone: string): Date | undefined {
   const plain = Temporal.PlainDateTime.from(local);
@@ -12,23 +12,17 @@ export function instantOf(local: string, zone: string): Date | undefined {
   return zoned.toPlainDateTime().equals(plain) ? new Date(zoned.epochMilliseconds) : undefined;
 }
 
-/**
- * A part of the day, in minutes. If `to` is before `from`, the window contains midnight. If both are equal, the window is the whole day.
- */
+/** In minutes of the day. If `to` is before `from`, the window contains midnight. If both are equal, it is the whole day. */
 export interface DayWindow {
   from: number;
   to: number;
 }
 
-/**
- * The number of days in which the function searches for the next opening of a window. One day is not enough: a clock change can skip the
- * hour that contains the window, and the window then does not open on that day.
- */
+/** Searching one day is not enough: a clock change can skip the whole window. */
 const daysSearched = 3;
 
 /**
- * @returns now if the window is open, otherwise the first instant at which it opens. If clocks skip the beginning of the window, the
- * result is the instant after the gap. If clocks show this beginning twice, the window also opens at the second time.
+ * @returns now if the window is open, otherwise the instant at which it opens next. If clocks skip its beginning, it opens after the gap.
  */
 export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
   if (isOpen(window, zone, now)) return now;
@@ -45,7 +39,6 @@ export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
   );
 }
 
-/** Whether the window contains the current local time of the zone. */
 function isOpen({ from, to }: DayWindow, zone: string, at: Date): boolean {
   const { hour, minute } = localAt(zone, at);
   const minuteShown = hour * 60 + minute;
@@ -53,19 +46,17 @@ function isOpen({ from, to }: DayWindow, zone: string, at: Date): boolean {
   return from < to ? minuteShown >= from && minuteShown < to : minuteShown >= from || minuteShown < to;
 }
 
-/** @returns the local time of the zone */
 export const localAt = (zone: string, at: Date): Temporal.ZonedDateTime =>
   Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(zoneHere(zone));
 
-/** @param minute the minute of the day */
 const timeOf = (minute: number): Temporal.PlainTime =>
   Temporal.PlainTime.from({ hour: Math.floor(minute / 60), minute: minute % 60 });
 
 /**
- * @param minute the minute of the day
+ * @param minute of the day
  * @param days the number of whole days to skip first
- * @returns the next instant, not in the past, with that local time. If clocks skip that time, the result is the first instant after the
- * gap. If clocks show that time twice, the result is the first of the two instants
+ * @returns the next instant with this local time. If clocks skip the time, it is the first instant after the gap. If they show it twice, it
+ * is the first of the two
  */
 export function nextMinuteOfDay(minute: number, days: number, zone: string, now: Date): Date {
   const today = localAt(zone, now).toPlainDate();
@@ -75,19 +66,17 @@ export function nextMinuteOfDay(minute: number, days: number, zone: string, now:
   return first < now ? on(today.add({ days: days + 1 })) : first;
 }
 
-/** A date of a zone. */
 export interface LocalDate {
   /** Such as `2026-03-29`. */
   date: string;
-  /** The first instant at which the clock shows the requested minute or a later one. */
+  /** The first instant at which the clock shows this minute or a later one. */
   at: Date;
-  /** The beginning of the next date. */
   endsAt: Date;
 }
 
 /**
- * @param minute the minute of the day
- * @returns the current date of the zone; its times are correct even if a clock change skips or repeats the minute or midnight
+ * @param minute of the day
+ * @returns the date; its times are correct even if a clock change skips or repeats them
  */
 export function localDateOf(minute: number, zone: string, now: Date): LocalDate {
   const today = localAt(zone, now).toPlainDate();
@@ -99,23 +88,18 @@ export function localDateOf(minute: number, zone: string, now: Date): LocalDate 
   };
 }
 
-/** A calendar month of a zone. */
 export interface LocalMonth {
-  /** The first day of the month, such as `2026-03-01`. */
+  /** Such as `2026-03-01`. */
   month: string;
   startsAt: Date;
-  /** The beginning of the next month. */
   endsAt: Date;
 }
 
-/**
- * @returns the current month of the zone. Each instant belongs to exactly one month, even if a clock change skips or repeats the beginning
- * of a month.
- */
+/** Each instant belongs to exactly one month, even if a clock change repeats the beginning of a month. */
 export function localMonthOf(zone: string, now: Date): LocalMonth {
   const first = localAt(zone, now).toPlainDate().with({ day: 1 });
   const month = monthFrom(first, zone);
-  // If clocks go back over midnight, they show the last day of the previous month again. The new month has then already begun.
+  // If clocks go back over midnight, the new month has already begun.
   return now < month.endsAt ? month : monthFrom(first.add({ months: 1 }), zone);
 }
 
@@ -124,10 +108,7 @@ function monthFrom(first: Temporal.PlainDate, zone: string): LocalMonth {
   return { month: first.toString(), startsAt: beginning(first), endsAt: beginning(first.add({ months: 1 })) };
 }
 
-/**
- * @param local a local time such as `2026-03-29T02:30` @returns the first instant at which the clock of the zone shows that time or a later
- *   time. If clocks skip the time, the result is the end of the gap. If clocks show the time twice, the result is the first instant
- */
+/** @param local such as `2026-03-29T02:30` @returns the end of the gap if clocks skip the time; the first instant if they show it twice */
 export function firstInstantAt(local: Temporal.PlainDateTime, zone: string): Date {
   const zoned = local.toZonedDateTime(zoneHere(zone), { disambiguation: 'earlier' });
   if (zoned.toPlainDateTime().equals(local)) return new Date(zoned.epochMilliseconds);

@@ -1,25 +1,22 @@
-/**
- * Decides which addresses a webhook may reach: only addresses of the public internet. Each address is checked separately (DEL-7, HOOK-13).
- */
+/** Decides which addresses a webhook may reach: only addresses of the public internet (DEL-7, HOOK-13). */
 import ipaddr from 'ipaddr.js';
 
 type Range = ReturnType<ipaddr.IPv4['range']> | ReturnType<ipaddr.IPv6['range']>;
 
-/** `public`, or the reason why an address is not public: the name of its special range, or one of three reasons of this program. */
+/** `public`, the name of the address's special range, or one of three reasons of this program. */
 export type AddressClass =
   | 'public'
   | Exclude<Range, 'unicast'>
-  /** The text is not an address in canonical form: `127.1`, `0x7f000001`, a scoped `fe80::1%eth0`, a name. */
+  /** The text is no address in canonical form: `127.1`, `0x7f000001`, a scoped `fe80::1%eth0`, a name. */
   | 'invalid'
-  /** The address belongs to a metadata or control service of a cloud, whatever its range is. */
+  /** The address of a metadata or control service of a cloud, in any range. */
   | 'cloudMetadata'
   /** The IPv6 address is outside the block of public addresses (RFC 4291, IANA: 2000::/3). */
   | 'outsideGlobalUnicast';
 
 /**
- * Addresses at which clouds give credentials to every caller. Each address is listed separately, because rules about ranges do not cover
- * all of them. An
- * operator may allow the range that contains the address (100.64.0.0/10, fd00::/8), and Azure's address is public.
+ * At these addresses clouds give credentials to every caller. Rules about ranges do not cover all of them: an operator may allow the range
+ * (100.64.0.0/10, fd00::/8), and Azure's address is public.
  */
 const cloudMetadata: ReadonlySet<string> = new Set(
   [
@@ -43,9 +40,8 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 /**
  * Classifies one address.
  *
- * IPv6 forms that contain an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are always refused. Each form has its own range or is
- * outside 2000::/3, and no public receiver needs such a form.
- * @param ip an address in canonical text, as sockets, resolvers and the URL parser return it; no brackets
+ * IPv6 forms of IPv4 addresses (mapped, compatible, NAT64, 6to4, Teredo) are always refused. No public receiver needs them.
+ * @param ip in canonical text, without brackets
  */
 export function classifyAddress(ip: string): AddressClass {
   const address = parseCanonical(ip);
@@ -57,9 +53,8 @@ export function classifyAddress(ip: string): AddressClass {
 }
 
 /**
- * Whether a webhook may reach an address: it is public, or an operator allowed its network. Cloud metadata is refused even in an allowed
- * network. A permission for an IPv4 network does not include the IPv6 forms of its addresses.
- * @param allowedNetworks CIDR blocks of the configuration, empty in production
+ * Whether a webhook may reach an address: it is public, or an operator allowed its network. Cloud metadata is always refused.
+ * @param allowedNetworks CIDR blocks, empty in production
  */
 export function isAllowed(ip: string, allowedNetworks: readonly string[]): boolean {
   const kind = classifyAddress(ip);

@@ -1,26 +1,22 @@
-/** Opens a TCP connection to one of several addresses: the address that answers first (RFC 8305, "Happy Eyeballs"). */
+/** Opens a TCP connection to the address that answers first (RFC 8305, "Happy Eyeballs"). */
 import net from 'node:net';
 
 export const connectRules = {
-  /** The time after which the next address is tried as well, while earlier addresses may still answer (RFC 8305, section 5). */
+  /** After this time the next address is tried as well (RFC 8305, section 5). */
   attemptDelayMs: 250,
-  /** The maximum number of addresses to try. A name with hundreds of addresses must not turn the service into a port scanner. */
+  /** A name with hundreds of addresses must not turn the service into a port scanner. */
   addresses: 16,
 } as const;
 
-/**
- * Codes of errors that mean that this host has no route to addresses of the family. If another address fails with a different error, that
- * error is more informative.
- */
+/** This host has no route to such addresses. The error of another address is more informative. */
 const unreachableFamily: ReadonlySet<string> = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 /**
- * Tries the addresses in order, alternating between IPv4 and IPv6. A new try never ends an earlier try. So a slow receiver has time to
- * answer until the signal aborts.
- * @param addresses checked addresses as text, at least one
+ * Tries IPv4 and IPv6 addresses alternately. A new try does not end an earlier try, so a slow receiver has time until the signal aborts.
+ * @param addresses checked addresses, at least one
  * @param signal ends all tries
- * @returns the first socket that connects; the other sockets are destroyed
- * @throws the signal's reason, or, if all addresses fail, the most informative of their errors
+ * @returns the first socket that connects; the others are destroyed
+ * @throws the signal's reason, or the most informative error of the addresses
  */
 export async function connectToFirst(
   addresses: readonly string[],
@@ -41,7 +37,7 @@ export async function connectToFirst(
     const socket = net.connect({ host: address, port, noDelay: true });
     pending.add(socket);
     socket.once('connect', () => resolve(socket));
-    // The listener stays until the socket is closed, because an error without a listener would end the process.
+    // An error without a listener would end the process.
     socket.on('error', (error) => {
       socket.destroy(error);
       if (!pending.delete(socket)) return;
@@ -67,10 +63,7 @@ export async function connectToFirst(
   }
 }
 
-/**
- * Orders the addresses so that the two families alternate, beginning with the family of the first address. The order within a family does
- * not change.
- */
+/** Begins with the family of the first address, and keeps the order within a family. */
 function alternating(addresses: readonly string[]): string[] {
   const first = net.isIP(addresses[0] ?? '');
   const same = addresses.filter((address) => net.isIP(address) === first);

@@ -1,6 +1,6 @@
 /**
- * The connections to receivers. An idle connection is kept for the next request to the same receiver, which saves a handshake. Each
- * connection is checked when it is opened, and is kept for at most 30 s. So a change of the receiver's DNS takes effect soon (DEL-7).
+ * The connections to receivers. An idle connection is kept for the next request, which saves a handshake. It is checked when it is opened,
+ * and is kept for at most 30 s. So a change of the receiver's DNS takes effect soon (DEL-7).
  */
 import type { Socket } from 'node:net';
 import { callbackify } from 'node:util';
@@ -8,28 +8,24 @@ import { Client, type Dispatcher } from 'undici';
 import { mendResponses, type ResponseHead } from './response-head.ts';
 
 export interface ConnectionLimits {
-  /**
-   * The maximum number of connections of the process, busy and idle. It guards against leaks. The callers limit the attempts that run at
-   * the same time: at most 900 direct attempts, 600 attempts of runs, and 64 local attempts.
-   */
+  /** Guards against leaks. The callers limit the attempts at the same time: 900 direct, 600 in runs, 64 local. */
   open: number;
   kept: number;
   keptPerOrigin: number;
-  /** A kept connection is closed after this idle time. The time is shorter than the idle limits of common receivers. */
+  /** Common receivers have longer idle limits. */
   idleMs: number;
-  /** The maximum age of a connection that is used again. A busy connection that is older is closed after its request. */
+  /** A busy connection that is older is closed after its request. */
   ageMs: number;
-  /** The largest head of a response, in bytes (docs/how-to/receive-webhooks.md). */
+  /** The limit of one response in bytes (docs/how-to/receive-webhooks.md). */
   headBytes: number;
-  /** The maximum number of interim responses (1xx) that are skipped before the final response. */
+  /** Interim responses (1xx) that are skipped before the final response. */
   interimResponses: number;
 }
 
 export const connectionLimits: ConnectionLimits = {
   open: 2_000,
   kept: 512,
-  // This number equals the number of simultaneous attempts to one host (HOOK-17). If the limit were lower, each request to a busy receiver
-  // would cost a handshake.
+  // The number of attempts to one host at the same time (HOOK-17). Fewer would cost a busy receiver a handshake for each request.
   keptPerOrigin: 64,
   idleMs: 2_000,
   ageMs: 30_000,
@@ -37,10 +33,7 @@ export const connectionLimits: ConnectionLimits = {
   interimResponses: 100,
 };
 
-/**
- * The dispatcher that `postWebhook` needs. A dispatcher of undici has the same form. Handlers must have undici's current methods
- * (`onRequestStart` …).
- */
+/** A dispatcher of undici has this form, too. Handlers must have undici's current methods (`onRequestStart` …). */
 export interface WebhookDispatcher {
   dispatch(
     options: Dispatcher.DispatchOptions & { origin: string; signal: AbortSignal },
@@ -48,31 +41,29 @@ export interface WebhookDispatcher {
   ): boolean;
 }
 
-/** Opens a checked, encrypted connection to an origin; the signal aborts it. */
 export type OpenSocket = (origin: string, signal: AbortSignal) => Promise<Socket>;
 
 type Request = { options: Parameters<WebhookDispatcher['dispatch']>[0]; handler: Dispatcher.DispatchHandler };
 
-/** One undici client. It has at most one socket, and one request at a time uses this socket. */
+/** An undici client with at most one socket and one request at a time. */
 interface Connection {
   readonly client: Client;
   readonly origin: string;
   readonly madeAt: number;
-  /** The signal of the current request. */
   signal: AbortSignal;
-  /** Whether the socket was opened for the current request. If false, an earlier request has already used it. */
+  /** Whether the socket was opened for the current request. */
   fresh: boolean;
-  /** Reads the heads of the responses; absent until the connection has a socket. */
+  /** Absent until the connection has a socket. */
   responses?: ResponseHead;
 }
 
-/** A dispatcher without a queue. Each request takes an idle connection or opens a new one, so no request waits behind a slow request. */
+/** A dispatcher without a queue: each request takes an idle connection or opens a new one. */
 export class Connections implements WebhookDispatcher {
   readonly #open: OpenSocket;
   readonly #all = new Set<Connection>();
-  /** The idle connections that are kept for later requests, in the order of their last use, the oldest first. */
+  /** The connection that was not used for the longest time comes first. */
   readonly #kept = new Set<Connection>();
-  /** The kept connections by origin, each list in the same order. An origin without kept connections has no entry. */
+  /** The order is as in `#kept`. An origin without kept connections has no entry. */
   readonly #keptByOrigin = new Map<string, Connection[]>();
   readonly #limits: ConnectionLimits;
   #closed = false;
@@ -82,16 +73,13 @@ export class Connections implements WebhookDispatcher {
     this.#limits = limits;
   }
 
-  /**
-   * @throws Error if the dispatcher is closed, or if all connections are in use. Both are faults of this service, never of a receiver
-   */
+  /** @throws Error if the dispatcher is closed or all connections are in use: faults of this service, never of a receiver */
   dispatch(options: Request['options'], handler: Request['handler']): boolean {
     if (this.#closed) throw new Error('The connections to webhook receivers are closed.');
     this.#send({ options, handler }, this.#takeKept(options) ?? this.#make(options));
     return true;
   }
 
-  /** Waits until the requests in flight have ended, and then closes every connection. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#kept.clear();
@@ -113,8 +101,8 @@ export class Connections implements WebhookDispatcher {
       },
       onResponseError: (controller, error) => {
         this.#drop(connection);
-        // A receiver may close an idle connection at the moment of its next use, which is not a fault of the receiver. So the request is
-        // sent again over a new connection. If the first request did arrive, the second is a duplicate that receivers expect (DEL-4).
+        // A receiver may close an idle connection just as it is used again. So the request is sent again over a new connection. Receivers
+        // expect such duplicates (DEL-4).
         const isAnswered = connection.responses?.hasBegun === true;
         if (!connection.fresh && !isAnswered && !options.signal.aborted && closedByReceiver(error) && !this.#closed) {
           this.#send({ options, handler }, this.#make(options));
@@ -142,7 +130,7 @@ export class Connections implements WebhookDispatcher {
       keepAliveMaxTimeout: this.#limits.idleMs,
       keepAliveTimeoutThreshold: 1_000,
       maxHeaderSize: this.#limits.headBytes,
-      // The attempt already has a time limit for the whole request. A second time limit in the client could contradict the first.
+      // The attempt already has a time limit for the whole request.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -177,7 +165,7 @@ export class Connections implements WebhookDispatcher {
   #keepNoMore(connection: Connection): void {
     if (!this.#kept.delete(connection)) return;
     const ofOrigin = this.#keptByOrigin.get(connection.origin) ?? [];
-    ofOrigin.splice(ofOrigin.lastIndexOf(connection), 1); // Searches from the end, because the connection is usually the last of the list.
+    ofOrigin.splice(ofOrigin.lastIndexOf(connection), 1); // The connection is usually the last of the list.
     if (ofOrigin.length === 0) this.#keptByOrigin.delete(connection.origin);
   }
 
@@ -193,10 +181,7 @@ export class Connections implements WebhookDispatcher {
 }
 
 const closedCodes: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE']);
-/**
- * undici has one code for a closed connection and for responses that it cannot parse. If a receiver has sent such a response, a repeated
- * request would be a duplicate.
- */
+/** undici has one code for a closed connection and for responses that it cannot parse. Only the former may be repeated. */
 const closedMessages: ReadonlySet<string> = new Set(['other side closed', 'closed']);
 
 function closedByReceiver(error: Error): boolean {

@@ -1,6 +1,6 @@
 /**
- * The egress to webhook receivers. It sends requests only by https, and only to the public internet. The URL is checked when it is
- * registered. The actual address of every connection is checked again (WEP-1, WEP-2, DEL-7).
+ * The egress to webhook receivers: only https, and only the public internet. The URL is checked when it is registered, and the address of
+ * every connection is checked again (WEP-1, WEP-2, DEL-7).
  */
 import { promises as dns } from 'node:dns';
 import { once } from 'node:events';
@@ -11,13 +11,10 @@ import { isAllowed } from './address.policy.ts';
 import { connectToFirst } from './connect.ts';
 import { Connections, type WebhookDispatcher } from './connection-pool.ts';
 
-/** Resolves a name to addresses in canonical text. If the name has no address, it rejects or returns an empty list. */
+/** Finds the canonical addresses of a name. Rejects or returns an empty list if the name has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/**
- * The error if no connection was opened. Its `code` is more precise than its `outcome`. Neither of the two contains the name or the address
- * of a host.
- */
+/** `code` is more precise than `outcome`. Neither contains the name or the address of a host. */
 export class ConnectionFailed extends Error {
   readonly outcome: 'dns_error' | 'connection_error' | 'tls_error' | 'address_refused';
   readonly code: string;
@@ -30,7 +27,6 @@ export class ConnectionFailed extends Error {
   }
 }
 
-/** The address is not allowed, or the name now resolves to an address that is not allowed. */
 class AddressRefused extends ConnectionFailed {
   constructor() {
     super('address_refused', 'ADDRESS_REFUSED');
@@ -40,25 +36,24 @@ class AddressRefused extends ConnectionFailed {
 
 export interface Egress {
   /**
-   * Checks a URL when it is registered: first the form of the URL, and then every current address of its host.
-   * @returns the URL to store and to show. Its host and path are spelled as requests will send them (WEP-1)
+   * Checks the form of a URL, and every current address of its host.
+   * @returns the URL to store, spelled as requests will send it (WEP-1)
    * @throws DomainError `url_not_allowed`
    */
   readonly checkUrl: (url: string) => Promise<string>;
-  /** Sends requests. The address of each connection is checked when the connection is opened. */
   readonly dispatcher: WebhookDispatcher;
   /** Waits for requests in flight, then closes every connection. */
   close(): Promise<void>;
 }
 
-/** The time for which a registration waits for a name server, in milliseconds. */
+/** In milliseconds. */
 const registrationLookUpMs = 5_000;
 
 /**
- * Creates the egress. Each process creates only one.
- * @param options.allowedNetworks CIDR blocks that may be reached although they are not public; empty in production
- * @param options.extraCa a certificate authority in PEM, in addition to the authorities of Node
- * @param options.resolve resolves names; by DNS if absent
+ * Each process has one egress.
+ * @param options.allowedNetworks CIDR blocks, empty in production
+ * @param options.extraCa PEM, in addition to the authorities of Node
+ * @param options.resolve by DNS if absent
  */
 export function createEgress(options: {
   allowedNetworks: readonly string[];
@@ -69,17 +64,14 @@ export function createEgress(options: {
   const authorities = tls.getCACertificates('default');
   const secureContext = tls.createSecureContext({ ca: extraCa ? [...authorities, extraCa] : authorities });
 
-  /**
-   * Resolves all addresses of a host. If one of the addresses is not allowed, the whole host is refused. So the result does not depend on
-   * which address is used.
-   */
+  /** One address that is not allowed makes the service refuse the whole host. So the result does not depend on the address that is used. */
   async function checkedAddresses(host: string, signal: AbortSignal): Promise<readonly string[]> {
     const addresses = await lookUp(host, resolve, signal);
     if (!addresses.every((address) => isAllowed(address, allowedNetworks))) throw new AddressRefused();
     return addresses;
   }
 
-  /** Connects, and checks the address before any byte is sent. */
+  /** The address is checked before any byte is sent. */
   async function open(origin: string, signal: AbortSignal): Promise<tls.TLSSocket> {
     const target = readTarget(origin);
     if ('problem' in target) throw new AddressRefused();
@@ -94,9 +86,8 @@ export function createEgress(options: {
     const secure = tls.connect({
       socket,
       secureContext,
-      // If the host is an address, Node compares this address with the certificate. If the host is a name, Node requests the certificate of
-      // this name by SNI, and compares the name. `session` stays absent, so no TLS session is resumed. So the session ticket of one
-      // receiver cannot replace the certificate of another receiver.
+      // Node compares an address with the certificate, or requests the certificate of a name by SNI. `session` stays absent, so that no TLS
+      // session of another receiver is resumed.
       ...(net.isIP(target.host) === 0 ? { servername: target.host } : { host: target.host }),
       rejectUnauthorized: true,
       ALPNProtocols: ['http/1.1'],
@@ -113,7 +104,7 @@ export function createEgress(options: {
       const limit = AbortSignal.timeout(registrationLookUpMs);
       await checkedAddresses(target.host, limit).catch((error: unknown) => {
         if (!(error instanceof ConnectionFailed) && !limit.aborted) throw error;
-        // An unknown name and a private address get the same answer, so that callers cannot probe the DNS of a private network.
+        // An unknown name and a private address get the same answer. So callers cannot probe the DNS of a private network.
         throw new DomainError('url_not_allowed', 'The url must resolve to the public internet.');
       });
       return target.url;
@@ -124,9 +115,10 @@ export function createEgress(options: {
 }
 
 /**
- * Resolves names by DNS: A and AAAA, IPv4 first. It does not use `dns.lookup`, which runs in libuv's four threads and cannot be
- * interrupted. If `dns.lookup` resolved names, four receivers with a dead name server would delay every other receiver of the process.
- * @param servers name servers as `address:port`, instead of the name servers of the machine
+ * Looks up A and AAAA by DNS, IPv4 first. `dns.lookup` would run in libuv's four threads: four receivers with a dead name server would
+ * delay all
+ * others.
+ * @param servers `address:port`; by default the name servers of the machine
  */
 export function dnsResolver(servers?: readonly string[]): Resolve {
   const resolver = new dns.Resolver({ timeout: 2_000, tries: 2 });
@@ -139,18 +131,18 @@ export function dnsResolver(servers?: readonly string[]): Resolve {
   };
 }
 
-/** `host` is an address without brackets, or a name without its trailing dot. `url` is the URL of the request. */
+/** `host` is an address without brackets, or a name without its trailing dot. */
 type Target = { host: string; port: number; url: string } | { problem: string };
 
-/** The longest url that is stored and shown (contract). */
+/** From the contract. */
 const maxUrlLength = 2_048;
 
-/** The URL parser would correct these characters silently, but people must see the address that requests use. */
+/** The URL parser would correct these silently, but people must see the address that requests use. */
 const mended = /[\s\p{Cc}\\]/u;
 const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 export const isHostName = (host: string) => host.length <= 253 && host.split('.').every((one) => label.test(one));
 
-/** Reasons to refuse a URL before its name is resolved. The first reason that applies is reported. */
+/** The first reason that applies is reported. */
 const urlProblems: readonly { holds: (url: URL, text: string) => boolean; problem: string }[] = [
   {
     holds: (url, text) => url.protocol !== 'https:' || !/^https:\/\//i.test(text),
@@ -165,7 +157,7 @@ const urlProblems: readonly { holds: (url: URL, text: string) => boolean; proble
     problem: 'The url must not contain a user name or a password.',
   },
   { holds: (_, text) => text.includes('#'), problem: 'The url must not contain a fragment.' },
-  // Every other port is allowed. This is safe, because the service sends only a TLS handshake until the receiver has proved its name.
+  // Every other port is safe, because only a TLS handshake is sent until the receiver has proved its name.
   { holds: (url) => url.port === '0', problem: 'The url must not name port 0.' },
 ];
 
@@ -176,8 +168,7 @@ function readTarget(text: string): Target {
   if (found) return found;
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (net.isIP(host) === 0 && !isHostName(host)) return { problem: 'The url has no valid host name.' };
-  // The URL parser replaces other spellings of an address (127.1), full-width letters and invisible characters. So the URL of the parser is
-  // shown, and not the text.
+  // The parser replaces other spellings of an address (127.1), full-width letters and invisible characters, so its URL is shown.
   const shownUrl = url.href === `${text}/` ? text : url.href;
   if (shownUrl.length > maxUrlLength)
     return {
@@ -186,10 +177,7 @@ function readTarget(text: string): Target {
   return { host, port: Number(url.port || 443), url: shownUrl };
 }
 
-/**
- * @returns the addresses of a host. If the host is an address, the result is this address. `localhost` and the names under it get the
- * loopback address, without a query (RFC 6761).
- */
+/** If the host is an address, the result is this address. `localhost` and the names under it get the loopback address (RFC 6761). */
 async function lookUp(host: string, resolve: Resolve, signal: AbortSignal): Promise<readonly string[]> {
   if (net.isIP(host) !== 0) return [host];
   if (host === 'localhost' || host.endsWith('.localhost')) return ['127.0.0.1'];
@@ -208,7 +196,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
-/** A network error during the TLS handshake counts as a connection error. Any other error of the handshake counts as a TLS error. */
+/** During the TLS handshake these codes are connection errors. All other errors are TLS errors. */
 const wireCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'EPIPE',
@@ -218,11 +206,10 @@ const wireCodes: ReadonlySet<string> = new Set([
   'ENETUNREACH',
 ]);
 
-/** Waits for the end of the TLS handshake. Destroys the socket if the handshake fails or the signal aborts first. */
+/** Destroys the socket if the handshake fails or the signal aborts. */
 async function handshake(socket: tls.TLSSocket, signal: AbortSignal): Promise<void> {
-  // The listener stays until the socket is closed, because an error event without a listener would end the process. The listener also
-  // destroys the socket at a TLS alert after the handshake. So the alert is the recorded error, and not the later close. In TLS 1.3, a
-  // server refuses a missing client certificate only after the handshake.
+  // An error event without a listener would end the process. In TLS 1.3, a server refuses a missing client certificate only after the
+  // handshake; then this alert is the recorded error, not the later close.
   socket.on('error', (error) => socket.destroy(error));
   try {
     await once(socket, 'secureConnect', { signal });

@@ -6,9 +6,9 @@ const timeLimitMs = 5_000;
 const largestText = 65_536;
 
 /**
- * @param url an https URL in the public internet
+ * @param url public https; the caller has checked its host
  * @returns the body of a 200 response, at most 64 KB; redirects are not followed
- * @throws Error if there is any other response, or if no response arrives within 5 s. The error contains neither the address nor the body
+ * @throws Error for any other response, or none within 5 s. The error contains neither the address nor the body
  */
 export async function getText(dispatcher: WebhookDispatcher, url: string): Promise<string> {
   const { origin, pathname, search } = new URL(url);

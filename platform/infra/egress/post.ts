@@ -8,28 +8,22 @@ export interface PostRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: Buffer;
-  /** The time limit from the name lookup to the end of the response. */
+  /** The time from the name lookup to the end of the response. */
   timeLimitMs: number;
-  /** The maximum number of bytes that are read from the body of the response. */
   excerptBytes: number;
-  /** Cancels the request from our side. */
   signal?: AbortSignal | undefined;
 }
 
 export interface PostAnswer {
   outcome: 'succeeded' | 'http_error' | 'timeout' | ConnectionFailed['outcome'];
-  /**
-   * The status of the response. Present if a complete response head arrived. That is always so with the outcomes `succeeded` and
-   * `http_error`, and never with another outcome.
-   */
+  /** Present only with the outcomes `succeeded` and `http_error`. */
   responseStatus?: number;
-  /** The start of the response's body as text without NUL, at most `excerptBytes` in UTF-8; absent if there was no body. */
+  /** The start of the body as text without NUL, at most `excerptBytes` in UTF-8; absent if there was no body. */
   responseExcerpt?: string;
-  /** The response's header Retry-After, unchanged. */
+  /** Unchanged. */
   retryAfter?: string;
   /**
-   * The precise error code if no response arrived, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. It never contains a
-   * host name or an address.
+   * Set if no response arrived, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. Never contains a host name or an address.
    */
   errorCode?: string;
   /** Whole milliseconds. */
@@ -38,12 +32,10 @@ export interface PostAnswer {
 type Untimed = Omit<PostAnswer, 'durationMs'>;
 
 /**
- * Sends one request. A redirect is not followed; it is a result like any other status. Bodies are never decompressed.
+ * Sends one request. Redirects are not followed, and bodies are not decompressed.
  *
- * The status determines the outcome. After the head of a response has arrived, the outcome is `succeeded` or `http_error`, even if reading
- * the body fails. A receiver that answers 2xx has accepted the request. A retry because of a slow or broken body would only send a
- * duplicate. The function reads up to `excerptBytes` of the body within the same time limit, and people can read this excerpt later. If the
- * receiver sends more bytes, the connection is closed.
+ * The status decides the outcome, even if reading the body fails: a receiver that answers 2xx has accepted the request, and a retry would
+ * only be a duplicate. If the receiver sends more than `excerptBytes`, the connection is closed.
  * @throws the reason of `request.signal`, if it ended the request before the response's head arrived
  * @throws Error only for a fault of this service: a malformed secret or header, no free socket, or a closed dispatcher
  */
@@ -62,17 +54,15 @@ export async function post(
 }
 
 interface Exchange {
-  /** The head of the response; absent if no response arrived. */
+  /** Absent if no response arrived. */
   head: { status: number; retryAfter: string | undefined } | undefined;
-  /** The first bytes of the body. */
   start: Buffer;
-  /** The error that ended the exchange before the response was complete. */
   error: unknown;
-  /** Whether there was a connection: name resolution, TCP and TLS had succeeded. */
+  /** True when name resolution, TCP and TLS have succeeded. */
   isConnected: boolean;
 }
 
-/** Sends the request. The promise settles as soon as the result is known, and does not wait for undici's cleanup. */
+/** Settles as soon as the result is known, without waiting for undici's cleanup. */
 export function exchange(
   dispatcher: WebhookDispatcher,
   request: Parameters<WebhookDispatcher['dispatch']>[0],
@@ -82,8 +72,7 @@ export function exchange(
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let head: Exchange['head'];
-    // Copies the body into one buffer. Each chunk of the body refers to a whole read buffer. If a slow body arrived byte by byte, each
-    // stored chunk would keep a whole read buffer in memory.
+    // Each chunk refers to a whole read buffer. So a body that arrives byte by byte would keep many buffers in memory.
     const start = Buffer.alloc(excerptBytes);
     let length = 0;
 
@@ -132,7 +121,7 @@ function answerOfResponse(
   };
 }
 
-/** Error codes of this service's own faults. If they were outcomes of attempts, they would count against a healthy endpoint. */
+/** These are faults of the service, so they must not count against the endpoint. */
 const faultsOfOurs: ReadonlySet<string> = new Set([
   'EMFILE',
   'ENFILE',
@@ -167,17 +156,17 @@ function codeOf(error: unknown): string | undefined {
 
 function outcomeOf(error: unknown, code: string): PostAnswer['outcome'] {
   if (error instanceof ConnectionFailed) return error.outcome;
-  // A TLS alert can come after the handshake, because with TLS 1.3 a server refuses a missing client certificate only then.
+  // A TLS 1.3 server refuses a missing client certificate only after the handshake.
   return /^ERR_(SSL|TLS)_/.test(code) ? 'tls_error' : 'connection_error';
 }
 
-/** Converts any bytes to text that Postgres can store, at most `excerptBytes` long. A replacement character has three bytes. */
+/** Returns text that Postgres can store. A replacement character has three bytes. */
 function excerptOf(bytes: Buffer, excerptBytes: number): string {
   const text = decode(bytes).replaceAll('\0', '\uFFFD');
   return decode(Buffer.from(text).subarray(0, excerptBytes));
 }
 
-/** The bytes may end inside a character. The option `stream` makes the decoder omit this incomplete character, instead of replacing it. */
+/** The bytes may end inside a character. `stream` omits it instead of replacing it. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }

@@ -1,17 +1,14 @@
 /**
- * Corrects parts of a response head that HTTP allows and undici's parser refuses. These are interim responses such as `100 Continue` (RFC
- * 9110, 15.2), header lines that continue in the next line (RFC 9112, 5.2), and line ends without a carriage return (RFC 9112, 2.2).
+ * Corrects response heads that HTTP allows and undici's parser refuses: interim responses such as `100 Continue` (RFC 9110, 15.2), header
+ * lines that continue in the next line, and line ends without a carriage return (RFC 9112).
  */
 import type { Socket } from 'node:net';
 import { errors } from 'undici';
 
 export interface ResponseHeadRules {
-  /**
-   * The maximum number of interim responses before a final response. A receiver that sends more is flooding us, and reading the flood for
-   * 15 s would slow other responses.
-   */
+  /** A receiver that sends more is flooding us, and would slow other responses for 15 s. */
   interimResponses: number;
-  /** The largest head of one interim response, in bytes. */
+  /** In bytes. */
   headBytes: number;
 }
 
@@ -19,20 +16,19 @@ const [lineFeed, carriageReturn, space, tab] = [0x0a, 0x0d, 0x20, 0x09];
 const lineEnd = Buffer.from('\r\n');
 const interimStart = 'HTTP/1.1 1xx ';
 const isInterim = /^HTTP\/1\.[01] 1\d\d[ \r\n]/;
-/** Whether the text, with further bytes, may become the start of an interim response. */
 const isInterimSoFar = (text: string): boolean =>
   text.length < interimStart.length && isInterim.test(text + 'HTTP/1.0 100 '.slice(text.length));
 
 /**
- * Reads the bytes of responses in order, and returns corrected bytes. Call `begin` before the head of each further response. The class
- * drops the bytes of an `interim` head, corrects the bytes of the final `head`, and passes the `body` on unchanged.
+ * Corrects the bytes of responses. Call `begin` before the head of each further response. Interim heads are dropped, the final head is
+ * corrected, and the body passes unchanged.
  */
 export class ResponseHead {
   #phase: 'start' | 'interim' | 'head' | 'body' = 'start';
-  /** Bytes that are held back, because their meaning depends on the next bytes. */
+  /** The meaning of these bytes depends on the next bytes. */
   #undecided: Buffer = Buffer.alloc(0);
   #skipped = 0;
-  /** Whether any byte of the answer has arrived, which proves that the receiver has the request. */
+  /** True when the receiver has the request. */
   hasBegun = false;
   readonly #rules: ResponseHeadRules;
 
@@ -52,9 +48,9 @@ export class ResponseHead {
   }
 
   /**
-   * @param chunk the bytes as they arrived; the function may change this buffer
-   * @returns the bytes to parse; empty while the decision needs more bytes
-   * @throws HeadersOverflowError if there are too many interim responses, or if a response is too large
+   * @param chunk may be changed
+   * @returns the bytes to parse; empty while more bytes are needed
+   * @throws HeadersOverflowError
    */
   push(chunk: Buffer): Buffer {
     if (this.#phase === 'body') return chunk;
@@ -79,8 +75,8 @@ export class ResponseHead {
   }
 
   /**
-   * Replaces a line end before a space by spaces, and adds missing carriage returns, up to the end of the head. If the byte after a line
-   * end has not arrived yet, the line end is held back until that byte arrives.
+   * Replaces a line end before a space, and adds missing carriage returns, until the end of the head. A line end waits for the byte after
+   * it.
    */
   #mend(bytes: Buffer): Buffer {
     const mended: Buffer[] = [];
@@ -106,7 +102,7 @@ export class ResponseHead {
     return this.#pass(mended, bytes, rest, bytes.at(-1) === carriageReturn ? bytes.length - 1 : bytes.length);
   }
 
-  /** @returns the corrected bytes, followed by the bytes from `rest` to `end`. The bytes after `end` wait for the next call */
+  /** @returns the corrected bytes, then the bytes from `rest` to `end`; later bytes wait for the next call */
   #pass(mended: readonly Buffer[], bytes: Buffer, rest: number, end: number): Buffer {
     this.#undecided = bytes.subarray(end);
     const passed = bytes.subarray(rest, end);
@@ -119,7 +115,6 @@ export class ResponseHead {
   }
 }
 
-/** @returns the index after the first empty line */
 function endOfHead(bytes: Buffer): number | undefined {
   for (let end = bytes.indexOf(lineFeed); end !== -1; end = bytes.indexOf(lineFeed, end + 1)) {
     if (bytes[end + 1] === lineFeed) return end + 2;
@@ -129,7 +124,7 @@ function endOfHead(bytes: Buffer): number | undefined {
 }
 
 /**
- * Inserts a `ResponseHead` between a socket and undici. undici reads a socket only by `read()`, so this function replaces `read()`.
+ * Puts a `ResponseHead` between a socket and undici, which reads a socket only by `read()`.
  * @returns the reader; call its `begin` before each further request on the socket
  */
 export function mendResponses(socket: Socket, rules: ResponseHeadRules): ResponseHead {

@@ -1,4 +1,4 @@
-/** Code that all picture processes share: how they read their input and write the pictures. */
+/** Code of all picture processes: how they read their input and write the pictures. */
 import sharp from 'sharp';
 
 /** @returns the whole input */
@@ -8,15 +8,14 @@ export async function input() {
   return Buffer.concat(chunks);
 }
 
-/** The maximum number of decoded pixels, with four bytes for each pixel. This maximum limits the memory of the picture processes. */
+/** Limits the memory of the picture processes: a pixel has four bytes. */
 export const mostPixels = 50_000_000;
 
-/** The boxes into which the pictures must fit. They come from the argument of the process. */
+/** The boxes come from the argument of the process. */
 export const boxes = JSON.parse(process.argv[2] ?? '[]');
 
 const most = 0xffff;
 
-/** @returns the image with converted colours and unchanged transparency */
 export async function converted(image, convert) {
   const { data, info } = await image
     .toColourspace('rgb16')
@@ -34,11 +33,10 @@ export async function converted(image, convert) {
 }
 
 /**
- * Writes one picture of the image for each box, never larger than the image. Before each picture, it writes 12 bytes with the picture's
- * length, width and height.
+ * Writes one picture for each box, never larger than the image. 12 bytes before each have its length, width and height.
  * @param {import('sharp').Sharp} image upright
- * @param {{ width: number, height: number, hasAlpha: boolean, convert?: (color: number[]) => number[] }} of the image: its size in pixels
- * before rotation, and `convert`, which converts its colours to sRGB. if `convert` is absent, the colours need no conversion
+ * @param {{ width: number, height: number, hasAlpha: boolean, convert?: (color: number[]) => number[] }} of the image: its size before
+ * rotation; `convert` converts its colours to sRGB, absent if not needed
  */
 export async function writePictures(image, { width, height, hasAlpha, convert }) {
   const pictures = [];
@@ -49,7 +47,7 @@ export async function writePictures(image, { width, height, hasAlpha, convert })
       : { ...box, fit: 'inside', withoutEnlargement: true };
     const resized = image.clone().resize(size);
     const small = convert ? await converted(resized, convert) : resized;
-    // The pictures are JPEG or PNG, because all e-mail programs show these formats. The picture of an animation is its first frame.
+    // All e-mail programs show JPEG and PNG. The picture of an animation is its first frame.
     const encoded = hasAlpha ? small.png() : small.jpeg({ quality: 85 });
     const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
     const head = Buffer.alloc(12);

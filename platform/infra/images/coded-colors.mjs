@@ -13,7 +13,7 @@ export function codedColors(bytes) {
   }
 }
 
-/** The maximum number of parts that are read from a file. Real pictures have fewer parts. Further parts are ignored. */
+/** Real pictures have fewer parts. Further parts are ignored. */
 const maxParts = 16_384;
 
 function ofPng(bytes) {
@@ -27,7 +27,7 @@ function ofPng(bytes) {
   return undefined;
 }
 
-/** Yields the boxes within a part of the file. For each box it yields the name, and the positions at which the content begins and ends. */
+/** Yields the name of each box, and the beginning and end of its content. */
 function* boxesIn(bytes, { from, to }) {
   for (let at = from, parts = 0; at + 8 <= to && parts < maxParts; parts++) {
     const size = bytes.readUInt32BE(at);
@@ -43,10 +43,10 @@ function boxIn(bytes, within, name) {
   throw new RangeError(`The file has no box ${name}`);
 }
 
-/** The number of bytes that contain the version and the flags of a box. */
+/** The bytes of the version and the flags of a box. */
 const fullBytes = 4;
 
-/** A file may contain several pictures. For example, a second picture can add brightness for HDR screens. Only the main picture is read. */
+/** Only the main picture is read. A second picture can add brightness for HDR screens. */
 function ofAvif(bytes) {
   const meta = boxIn(bytes, { from: 0, to: bytes.length }, 'meta');
   const inMeta = { from: meta.from + fullBytes, to: meta.to };
@@ -65,7 +65,7 @@ function mainItem(bytes, inMeta) {
   return bytes.readUInt8(from) === 0 ? bytes.readUInt16BE(from + fullBytes) : bytes.readUInt32BE(from + fullBytes);
 }
 
-/** @returns the indices, from 1, of the properties of an item */
+/** @returns the indices, from 1 */
 function propertiesOf(bytes, item, { from }) {
   const [version, flags] = [bytes.readUInt8(from), bytes.readUInt8(from + 3)];
   const [idBytes, indexBytes] = [version === 0 ? 2 : 4, flags & 1 ? 2 : 1];
@@ -74,7 +74,7 @@ function propertiesOf(bytes, item, { from }) {
     const id = bytes.readUIntBE(at, idBytes);
     const count = bytes.readUInt8(at + idBytes);
     at += idBytes + 1;
-    // The first bit says whether a reader must understand the property. The other bits are the index of the property.
+    // The first bit says whether a reader must understand the property. The other bits are its index.
     const indices = Array.from(
       { length: count },
       (_, place) => bytes.readUIntBE(at + place * indexBytes, indexBytes) & (indexBytes === 2 ? 0x7fff : 0x7f),

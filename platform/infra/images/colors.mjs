@@ -1,14 +1,13 @@
 /**
- * Converts colours of HDR and of wide gamuts for a screen of BT.709 or sRGB. Videos, AVIF and PNG name their colours by the codes of ITU-T
- * H.273. Brightness
- * follows BT.2408 (paper white has 203 cd/m²) and BT.2390 (compression of highlights).
+ * Converts colours of HDR and wide gamuts to BT.709 or sRGB. Files name their colours by the codes of ITU-T H.273. Brightness follows
+ * BT.2408 (paper white has 203 cd/m²) and BT.2390 (highlights).
  */
 
 /** Codes of H.273. */
 const primaries = { bt2020: 9, p3Dci: 11, p3: 12 };
 const transfers = { srgb: 13, pq: 16, hlg: 18 };
 
-/** For each set of primaries, the matrix that converts linear RGB with D65 white to linear BT.709. */
+/** These matrices lead from linear RGB with D65 white to linear BT.709. */
 const toBt709 = {
   [primaries.bt2020]: [
     [1.660491, -0.5876411, -0.0728499],
@@ -21,17 +20,17 @@ const toBt709 = {
     [-0.0196376, -0.0786361, 1.0982737],
   ],
 };
-toBt709[primaries.p3Dci] = toBt709[primaries.p3]; // The white of P3-DCI differs only a little from the white of P3, so both use one matrix.
+toBt709[primaries.p3Dci] = toBt709[primaries.p3]; // Its white differs only a little from the white of P3.
 
 const luma2020 = [0.2627, 0.678, 0.0593];
 
-/** The highest expected brightness of HDR, and the brightness that becomes the white of SDR, in cd/m². */
+/** The highest expected brightness, and the brightness that becomes white, in cd/m². */
 const peakNits = 1_000;
 const whiteNits = 203;
 const hlgSystemGamma = 1.2;
 const displayGamma = 2.4;
 
-/** PQ (SMPTE ST 2084): converts between the signal, from 0 to 1, and cd/m². */
+/** The constants of PQ (SMPTE ST 2084), between the signal (0 to 1) and cd/m². */
 const [m1, m2, c1, c2, c3] = [2_610 / 16_384, 2_523 / 32, 3_424 / 4_096, 2_413 / 128, 2_392 / 128];
 function nitsOfPq(signal) {
   const power = signal ** (1 / m2);
@@ -42,7 +41,7 @@ function pqOfNits(nits) {
   return ((c1 + c2 * power) / (1 + c3 * power)) ** m2;
 }
 
-/** HLG (BT.2100): converts the signal to the light of the scene, from 0 to 1. */
+/** Converts the signal of HLG (BT.2100) to the light of the scene (0 to 1). */
 function sceneOfHlg(signal) {
   const [a, b, c] = [0.17883277, 0.28466892, 0.55991073];
   return signal <= 0.5 ? signal ** 2 / 3 : (Math.exp((signal - c) / a) + b) / 12;
@@ -51,8 +50,8 @@ function sceneOfHlg(signal) {
 const [peak, white] = [pqOfNits(peakNits), pqOfNits(whiteNits)];
 
 /**
- * Compresses bright values by BT.2390, so that the peak becomes white. Dark values do not change.
- * @returns the compressed brightness in cd/m², at most `whiteNits`
+ * BT.2390: the peak becomes white, and dark values do not change.
+ * @returns the brightness in cd/m², at most `whiteNits`
  */
 function compressed(nits) {
   const [signal, most] = [Math.min(1, pqOfNits(nits) / peak), white / peak];
@@ -69,7 +68,7 @@ const linearToSrgb = (light) => (light <= 0.0031308 ? light * 12.92 : 1.055 * li
 
 const sum = (weights, color) => weights[0] * color[0] + weights[1] * color[1] + weights[2] * color[2];
 
-/** Converts a colour to linear light of the screen, in the primaries of the file. White is 1. */
+/** These functions return linear light of the screen, in the primaries of the file. White is 1. */
 const lights = {
   [transfers.pq]: (color) => toned(color.map(nitsOfPq)),
   [transfers.hlg](color) {
@@ -80,19 +79,19 @@ const lights = {
   [transfers.srgb]: (color) => color.map(srgbToLinear),
 };
 
-/** Scales the three components of a colour by one factor, so that the colour keeps its hue. */
+/** One factor for all three components keeps the hue. */
 function toned(nits) {
   const most = Math.max(...nits);
   const factor = most > 0 ? compressed(most) / most / whiteNits : 0;
   return nits.map((light) => light * factor);
 }
 
-/** Limits a component of a colour outside BT.709 to the nearest possible value, as colour profiles do. */
+/** Colour profiles do this, too. */
 const clipped = (light) => Math.min(1, Math.max(0, light));
 
 /**
- * @param codes.primaries the code of the primaries in H.273 @param codes.transfer the code of the transfer function in H.273
- * @returns a function that converts a colour of such a file to BT.709, each component from 0 to 1; undefined if no conversion is needed
+ * @param codes.primaries code of H.273 @param codes.transfer code of H.273
+ * @returns a function that converts a colour to BT.709, each component from 0 to 1; undefined if no conversion is needed
  */
 export function toStandardColors(codes) {
   const isHdr = codes.transfer === transfers.pq || codes.transfer === transfers.hlg;
@@ -106,10 +105,10 @@ export function toStandardColors(codes) {
   };
 }
 
-/** The number of points on each side of the table. Colours between two points are interpolated. */
+/** The points on each side of the table. */
 const points = 33;
 
-/** @returns the same conversion as `toStandardColors`, as the text of a lookup table (.cube) for videos */
+/** @returns a lookup table (.cube) for videos */
 export function colorTable(convert) {
   const lines = [`LUT_3D_SIZE ${points}`];
   const at = (index) => index / (points - 1);

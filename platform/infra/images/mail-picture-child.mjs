@@ -1,8 +1,8 @@
 /**
- * A separate process that creates the e-mail picture of one image. It reads the image from its input. If the argument `animated` is true,
- * it writes all frames of the image as a GIF. Otherwise it writes one picture. Before the picture, it writes a line of JSON with the
- * dimensions. Exit codes: 2 if the image cannot be read or animated, 3 if the image has too many pixels, 4 if the picture has too many
- * bytes.
+ * A process that makes the e-mail picture of one image from its input. If the argument `animated` is true, it writes all frames as a GIF. A
+ * line
+ * of JSON with the dimensions comes first. Exit codes: 2 if the image cannot be read or animated, 3 if the image has too many pixels, 4 if
+ * the picture has too many bytes.
  */
 import sharp from 'sharp';
 import { converted, input, mostPixels } from './child.mjs';
@@ -21,10 +21,10 @@ try {
   process.exitCode = exitCodes.unreadable;
 }
 
-/** Writes one picture, upright and without metadata: JPEG, or PNG if the image is transparent. */
+/** Writes the picture upright and without metadata: JPEG, or PNG if the image is transparent. */
 async function writePicture() {
   const { format, width, height, pages = 1, orientation = 1, hasAlpha, space, icc } = await measures();
-  // Without this check, the library would render a drawing that states no size as one pixel.
+  // Otherwise a drawing without a size would become one pixel.
   if (format === 'svg' && width <= 1 && height <= 1) throw new Error('The drawing states no size');
   if (width * height > mostPixels) {
     process.exitCode = exitCodes.tooLarge;
@@ -36,7 +36,7 @@ async function writePicture() {
   const codes = icc ? undefined : codedColors(bytes);
   const convert = codes && toStandardColors(codes);
   const image = convert ? await converted(resized, convert) : resized;
-  // A palette costs 1 s of CPU for each megapixel. So the PNG with a palette is tried only if the first PNG is too large.
+  // A palette costs 1 s of CPU for each megapixel. So it is tried only if the first PNG is too large.
   const formats = hasAlpha
     ? [image.clone().png(), image.clone().png({ palette: true, effort: 1 })]
     : [image.jpeg({ quality: 85 })];
@@ -52,7 +52,7 @@ async function writePicture() {
   process.exitCode = exitCodes.tooHeavy;
 }
 
-/** Writes all frames of an animation, with their delays. All e-mail programs show a GIF, and no other animation. */
+/** All e-mail programs show a GIF, and no other animation. */
 async function writeAnimation() {
   const candidate = open({ animated: true }).resize({ width: rules.animatedWidth, withoutEnlargement: true }).gif();
   const { data, info } = await candidate.toBuffer({ resolveWithObject: true });
@@ -64,7 +64,7 @@ async function writeAnimation() {
   write({ data, info: { ...info, height } }, { type: 'image/gif', isMoving: true, isAnimatable: true });
 }
 
-/** Reads the dimensions of the first frame before anything is decoded. */
+/** Reads the dimensions before anything is decoded. */
 function measures() {
   return sharp(bytes, { limitInputPixels: false }).metadata();
 }
@@ -78,7 +78,7 @@ function write({ data, info }, facts) {
   process.stdout.write(Buffer.concat([Buffer.from(`${head}\n`), data]));
 }
 
-/** In a PNG, the chunk that marks an animation precedes the data. The library would decode only the first frame. */
+/** The library would decode only the first frame of such a PNG. */
 function isAnimatedPng(format) {
   if (format !== 'png') return false;
   for (let at = 8; at + 8 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
@@ -89,7 +89,7 @@ function isAnimatedPng(format) {
   return false;
 }
 
-/** An AVIF file is an animation if its first box names the brand of image sequences. */
+/** The first box of such a file names the brand of image sequences. */
 function isImageSequence(format) {
   if (format !== 'heif') return false;
   const end = Math.min(bytes.readUInt32BE(0), bytes.length);

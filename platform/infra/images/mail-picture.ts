@@ -1,13 +1,11 @@
 /** Creates the picture of an image for e-mails, in a format that every e-mail program can show (CAMP-10). */
 import { endedWith, runPictureProcess, unreadable, type PictureProcess } from './pictures.ts';
 
-/** The limits of a picture in an e-mail. */
 export const mailPictureRules = {
-  /** The width of a picture in pixels: twice the width of e-mails, for high-resolution screens. */
+  /** In pixels: twice the width of e-mails, for high-resolution screens. */
   width: 1_200,
-  /** The width of an animation in pixels. It is smaller, because an animation has many frames. */
+  /** An animation is smaller, because it has many frames. */
   animatedWidth: 600,
-  /** The maximum number of frames of an animation. */
   frames: 500,
   mostBytes: 5 * 1_024 * 1_024,
 } as const;
@@ -17,14 +15,14 @@ export interface MailPicture {
   type: 'image/jpeg' | 'image/png' | 'image/gif';
   width: number;
   height: number;
-  /** Whether the picture shows only the first frame of an animation. */
+  /** Whether only the first frame of an animation is shown. */
   standsStill: boolean;
 }
 
-/** The reasons why an image has no picture: the image cannot be read or has too many pixels, or its picture would have too many bytes. */
+/** The image cannot be read, has too many pixels, or its picture would have too many bytes. */
 export type NoMailPicture = 'image_unreadable' | 'image_too_large' | 'image_too_heavy';
 
-/** The process and its limits. An animation of 50 megapixels takes 5 s. */
+/** For comparison: an animation of 50 megapixels takes 5 s. */
 const making: PictureProcess = {
   module: new URL('mail-picture-child.mjs', import.meta.url),
   workMs: 90_000,
@@ -32,7 +30,7 @@ const making: PictureProcess = {
   maxHeapMb: 128,
 };
 
-/** For each exit code, the reason why there is no picture. The code `null` means that the process exceeded a limit. */
+/** The key is the exit code; `null` means that the process exceeded a limit. */
 const reasons = new Map<number | null, NoMailPicture>([
   [null, 'image_unreadable'],
   [unreadable, 'image_unreadable'],
@@ -45,15 +43,14 @@ interface Head {
   width: number;
   height: number;
   isMoving: boolean;
-  /** Whether the picture can contain all frames, because the image has few enough frames and pixels. */
+  /** Whether the image has few enough frames and pixels for an animation. */
   isAnimatable: boolean;
 }
 
 /**
- * Creates the picture of an image for e-mails: upright, without metadata, never enlarged. An animation stays animated if it is within the
- * limits; otherwise the picture is its first frame.
+ * Makes the picture: upright, without metadata, never enlarged. An animation within the limits stays animated.
  * @param image the uploaded bytes
- * @param options.bounds the bounds that tests use instead of the usual bounds
+ * @param options.bounds for tests
  * @throws Error if a process failed for a reason other than the image
  */
 export async function makeMailPicture(
@@ -75,7 +72,6 @@ export async function makeMailPicture(
   return present(picture, true);
 }
 
-/** @throws Error if the exit code has a cause other than the image */
 function reasonOf(code: number | null): NoMailPicture {
   const reason = reasons.get(code);
   if (reason === undefined) throw endedWith(code ?? 0);
@@ -90,7 +86,6 @@ const present = ({ bytes, type, width, height }: Head & { bytes: Buffer }, stand
   standsStill,
 });
 
-/** Reads the output of mail-picture-child.mjs. */
 function pictureIn(output: Buffer): Head & { bytes: Buffer } {
   const end = output.indexOf('\n');
   return { ...(JSON.parse(output.toString('utf8', 0, end)) as Head), bytes: output.subarray(end + 1) };

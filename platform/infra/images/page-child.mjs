@@ -1,6 +1,6 @@
 /**
- * A separate process for one PDF. It reads the PDF from its input, and writes the first page on white, as large as the box of its argument.
- * PDFium runs as WebAssembly and can access only its own memory. Exit code 2: not a PDF, or its first page cannot be rendered.
+ * A process that draws the first page of the PDF from its input, on white, as large as the box of its argument. PDFium runs as WebAssembly,
+ * so it can access only its own memory. Exit code 2: not a PDF, or its first page cannot be rendered.
  */
 import { PDFiumLibrary } from '@hyzyla/pdfium';
 import sharp from 'sharp';
@@ -15,8 +15,7 @@ try {
   if (document.getPageCount() < 1) throw new Error('The PDF has no page');
   const page = document.getPage(0);
   const { originalWidth, originalHeight } = page.getOriginalSize();
-  // A page has no pixels of its own, so it always fills the box, whatever size it states. It is first rendered at twice the size of the
-  // box, so that letters become smooth.
+  // A page has no pixels, so it always fills the box. It is drawn at twice the size, so that letters become smooth.
   const [box] = boxes;
   const scale = 2 * Math.min(box.width / originalWidth, box.height / originalHeight);
   if (!(scale > 0 && Number.isFinite(scale))) throw new Error('The first page has no size');

@@ -1,7 +1,7 @@
 /** Renders the first page of a PDF with PDFium. */
 import { makePictures, type PictureProcess, type SmallPicture } from './pictures.ts';
 
-/** The process and its limits. A page of text takes half a second, and PDFium keeps the whole file in its memory. */
+/** For comparison: a page of text takes half a second. PDFium keeps the whole file in memory. */
 const drawing: PictureProcess = {
   module: new URL('page-child.mjs', import.meta.url),
   workMs: 90_000,
@@ -11,12 +11,11 @@ const drawing: PictureProcess = {
 };
 
 /**
- * @param pdf an uploaded file of at most 100 MB
- * @param box the box that the page fills
+ * @param pdf at most 100 MB
  * @param options.signal ends the process
- * @param options.bounds the bounds that tests use instead of the usual bounds
+ * @param options.bounds for tests
  * @returns undefined if no page can be rendered within the bounds, or if the file needs a password
- * @throws the error of the input stream, the signal's reason, and Error if the process failed for another reason
+ * @throws the error of the input stream; the signal's reason
  */
 export async function drawFirstPage(
   pdf: Iterable<Buffer> | AsyncIterable<Buffer>,

@@ -1,13 +1,12 @@
-/** Creates pictures in a separate process, so that a hostile file ends only that process. */
+/** Makes pictures in a separate process, so that a hostile file ends only that process. */
 import { spawn } from 'node:child_process';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 
-/** The box into which a picture must fit, in pixels. The box has a width, or a width and a height. No picture is enlarged. */
+/** In pixels. No picture is enlarged. */
 export interface Box {
   width: number;
   height?: number;
-  /** Crops the picture to the square in its middle. */
   isSquare?: boolean;
 }
 
@@ -18,38 +17,32 @@ export interface SmallPicture {
   height: number;
 }
 
-/** The program of a process, and its limits. */
 export interface PictureProcess {
   module: URL;
   /**
-   * The time limit after the end of the input, in milliseconds. It is far longer than `cpuSeconds`. If a process reaches this limit before
-   * it has used its CPU time, the cause is a busy machine, and not the file.
+   * In milliseconds, after the end of the input; far longer than `cpuSeconds`. A process that reaches it had too little CPU, so the file is
+   * not the cause.
    */
   workMs: number;
-  /**
-   * The CPU time that the work on a file may take. The kernel enforces this limit, so the picture process ends even if its parent process
-   * was killed.
-   */
+  /** Enforced by the kernel, so the process ends even if its parent was killed. */
   cpuSeconds: number;
   maxHeapMb: number;
-  /** The limit of WebAssembly memory; absent if the process uses no WebAssembly. */
+  /** Absent without WebAssembly. */
   maxWasmMb?: number;
 }
 
-/** The exit code of a process for input that it cannot read. */
+/** The exit code for input that cannot be read. */
 export const unreadable = 2;
 const wasmPagesPerMb = 16;
 
-/** The bounds that the process inherits. */
 const script = 'ulimit -t "$1" && ulimit -c 0 && shift && exec "$@"';
 
 /**
  * @param input the uploaded file
  * @param boxes at least one
  * @param signal ends the process
- * @returns one picture for each box. Undefined if the file cannot be read, or if the process exceeded its limit of CPU time or memory
- * @throws the error of the input, the signal's reason, and Error if the process failed for another reason, such as a machine that is too
- * busy
+ * @returns undefined if the file cannot be read, or if the process exceeded its limit of CPU time or memory
+ * @throws the error of the input, the signal's reason, and Error for another reason, such as a busy machine
  */
 export async function makePictures(
   bounds: PictureProcess,
@@ -66,10 +59,8 @@ export async function makePictures(
 export const endedWith = (code: number): Error => new Error(`The picture process ended with code ${code}`);
 
 /**
- * Runs a process that creates pictures of one file.
- * @param order the argument of the process, which it gets as JSON
- * @returns the output of the process, or its exit code if that is not 0; null if it exceeded a bound
- * @throws the errors of {@link makePictures}
+ * @param order the process gets it as JSON
+ * @returns the output, or the exit code if it is not 0; null if the process exceeded a bound
  */
 export async function runPictureProcess(
   { module, workMs, cpuSeconds, maxHeapMb, maxWasmMb }: PictureProcess,
@@ -119,10 +110,7 @@ export async function runPictureProcess(
   }
 }
 
-/**
- * @returns the error of the input, or undefined if the input has no error. The result is also undefined if the process ended before it read
- * the whole input, because the exit code then gives the reason
- */
+/** @returns the error of the input. undefined if the process ended before it read everything: then the exit code has the reason */
 async function send(
   input: Iterable<Buffer> | AsyncIterable<Buffer>,
   to: NodeJS.WritableStream,
@@ -139,7 +127,6 @@ async function send(
   return failure;
 }
 
-/** Reads the output of child.mjs. */
 function picturesIn(output: Buffer): SmallPicture[] {
   const pictures: SmallPicture[] = [];
   for (let at = 0; at < output.length;) {

@@ -1,6 +1,6 @@
 /**
- * A separate process for one image to print. It reads the image from its input, and writes it upright, in sRGB, without metadata and no
- * larger than the box of its argument. A line of JSON with the dimensions precedes the picture. Exit code 2: an image that cannot be read.
+ * A process that prepares the image from its input for print: upright, in sRGB, without metadata, no larger than the box of its argument. A
+ * line of JSON with the dimensions comes first. Exit code 2: an image that cannot be read.
  */
 import sharp from 'sharp';
 import { deflateSync } from 'node:zlib';
@@ -28,7 +28,7 @@ try {
   process.exitCode = 2;
 }
 
-/** Colors at full resolution: logos have sharp edges of strong colors. */
+/** Colors keep their full resolution, because logos have sharp edges of strong colors. */
 async function inJpeg(image) {
   const { data, info } = await image
     .jpeg({ quality: 90, chromaSubsampling: '4:4:4' })
@@ -39,8 +39,8 @@ async function inJpeg(image) {
 }
 
 /**
- * Separates colors and transparency, because documents store them separately. Invisible pixels become white: readers that scale the picture
- * mix the color of invisible pixels into the visible edges.
+ * Documents store colors and transparency separately. Invisible pixels become white, because a reader that scales the picture mixes them
+ * into visible edges.
  */
 async function inPlanes(image) {
   const { data, info } = await image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true });

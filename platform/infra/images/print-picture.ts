@@ -1,19 +1,19 @@
-/** Prepares an image for printed documents. A separate process decodes and shrinks it to a form that a PDF can contain unchanged. */
+/** Prepares an image for printed documents: a separate process makes a form that a PDF can contain unchanged. */
 import { endedWith, runPictureProcess, unreadable, type PictureProcess } from './pictures.ts';
 
-/** The prepared picture: upright, in sRGB and without metadata. */
+/** The picture is upright, in sRGB and without metadata. */
 export interface PrintPicture {
   /** In pixels. */
   width: number;
   height: number;
-  /** The format of the colors: a JPEG with three components, or deflated pixels of three bytes. */
+  /** A JPEG with three components, or deflated pixels of three bytes. */
   coding: 'jpeg' | 'deflate';
   colors: Uint8Array;
-  /** The transparency: one byte for each pixel, deflated. 0 means transparent. Empty if the image has no transparency. */
+  /** One byte for each pixel, deflated; 0 is transparent. Empty without transparency. */
   alpha: Uint8Array;
 }
 
-/** A logo of 1,600 × 1,600 pixels takes 0.3 s. */
+/** For comparison: a logo of 1,600 × 1,600 pixels takes 0.3 s. */
 const making: PictureProcess = {
   module: new URL('print-picture-child.mjs', import.meta.url),
   workMs: 30_000,
@@ -22,13 +22,12 @@ const making: PictureProcess = {
 };
 
 /**
- * @param image an image of at most 50 megapixels
- * @param options.box the box in pixels into which the picture must fit. The picture is never enlarged
- * @param options.mostBytes the maximum number of bytes. A picture with more bytes is made smaller, but not smaller than a quarter of the
- * box
+ * @param image at most 50 megapixels
+ * @param options.box in pixels; the picture is never enlarged
+ * @param options.mostBytes a larger picture is made smaller, at least a quarter of the box
  * @param options.signal ends the process
- * @returns the prepared picture; undefined if the image cannot be read, or if its process exceeded the limit of CPU time or memory
- * @throws the signal's reason, and Error if the process failed for another reason
+ * @returns undefined if the image cannot be read, or if its process exceeded the limit of CPU time or memory
+ * @throws the signal's reason
  */
 export async function makePrintPicture(
   image: Buffer,
@@ -40,7 +39,6 @@ export async function makePrintPicture(
   throw endedWith(ended.code);
 }
 
-/** Reads the output of print-picture-child.mjs. */
 function pictureIn(output: Buffer): PrintPicture {
   const end = output.indexOf('\n');
   const head = JSON.parse(output.toString('utf8', 0, end)) as Pick<PrintPicture, 'width' | 'height' | 'coding'> & {

@@ -1,6 +1,6 @@
 /**
- * A separate process for one image. It reads the image from its input, and writes it upright, in sRGB and without metadata, once for each
- * box of its argument. Exit code 2: an image that cannot be read.
+ * A process that writes the image from its input once for each box of its argument: upright, in sRGB, without metadata. Exit code 2: an
+ * image that cannot be read.
  */
 import sharp from 'sharp';
 import { input, mostPixels, writePictures } from './child.mjs';
@@ -14,9 +14,9 @@ try {
   const image = sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error' });
   const { space, icc, ...found } = await image.metadata();
   image.autoOrient();
-  // sharp processes 16-bit colours in Display P3, and would not convert them back to sRGB.
+  // sharp processes 16-bit colours in Display P3, and would not convert them back.
   if (space === 'rgb16' && icc) image.withIccProfile('srgb', { attach: false });
-  // If the image has a colour profile, the profile is used, because it is more precise than the codes.
+  // A colour profile is more precise than the codes.
   const codes = icc ? undefined : codedColors(bytes);
   await writePictures(image, { ...found, convert: codes && toStandardColors(codes) });
 } catch {

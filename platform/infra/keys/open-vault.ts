@@ -1,4 +1,4 @@
-/** The vault of a process. Its keys come from the configuration and the database, and are checked at the start (ADR 40). */
+/** The vault of a process, checked at its start (ADR 40). */
 import type { DataSource } from 'typeorm';
 import { createDataSource, type DatabaseSettings } from '../../../entities/data-source.ts';
 import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
@@ -11,16 +11,13 @@ import { mailAddressLabel } from './address-keys.ts';
 import { otherColumns, ownColumn, type SealedColumn } from './sealed-columns.ts';
 
 export interface MasterKeys {
-  /** The key that seals and derives. */
+  /** Seals and derives. */
   masterKey: Secret<Buffer>;
-  /** Keys that only open and verify. */
+  /** These keys only open and verify. */
   formerMasterKeys: readonly Secret<Buffer>[];
 }
 
-/**
- * Opens the vault of a starting process.
- * @throws StartProblem the errors of {@link readVault}, after the connections to Postgres were closed
- */
+/** @throws StartProblem like {@link readVault}; the connections to Postgres are closed then */
 export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> {
   try {
     return await readVault(db, keys);
@@ -31,8 +28,7 @@ export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> 
 }
 
 /**
- * Reads the vault. One key hashes all addresses in a database. The first process that reads the vault of this database chooses that key
- * permanently.
+ * One key hashes all addresses in a database. The first process that reads its vault chooses this key permanently.
  * @throws StartProblem with the name of every table that has values of a missing key
  */
 export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
@@ -40,8 +36,7 @@ export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
   const lasting = await findLastingKey(db, keys);
   const known = 'problems' in lasting ? lasting.problems : [];
   const others = await valuesOfOtherKeys(db, ring);
-  // If no value of a column opens, some values may by chance look as if they named a key. So the message has only one line for such a
-  // column.
+  // If no value of a column opens, some may look by chance as if they named a key. Such a column gets only one line.
   const problems = [...known, ...others.filter(({ column }) => !known.some((problem) => problem.column === column))];
   if ('problems' in lasting || problems.length > 0) throw otherKeysNeeded(keys, problems);
   const { key, namesKeys } = lasting;
@@ -49,8 +44,8 @@ export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
 }
 
 /**
- * Checks the keys as a start does, but writes nothing. If Postgres cannot be used or the schema does not fit, other checks report this.
- * @returns the key mistakes that {@link readVault} would report; empty if the keys are right
+ * Checks the keys as a start does, but writes nothing.
+ * @returns the mistakes; none if the keys are right, or if Postgres cannot be used
  */
 export async function keyMistakes({
   database,
@@ -82,7 +77,6 @@ async function mistakesOf(source: DataSource, keys: MasterKeys): Promise<string[
   }
 }
 
-/** A problem with the keys of the configuration. */
 export interface KeyProblem {
   /** `table.column`. */
   column: string;
@@ -92,7 +86,7 @@ export interface KeyProblem {
 
 export const sentenceOf = ({ column, text }: KeyProblem): string => `${column}: ${text}`;
 
-/** @returns the error of a process that lacks the keys of its database, with a line for each problem */
+/** @returns an error with a line for each problem */
 export const otherKeysNeeded = (
   { masterKey, formerMasterKeys }: MasterKeys,
   problems: readonly KeyProblem[],
@@ -102,7 +96,7 @@ export const otherKeysNeeded = (
       `the database needs other keys, or more:\n${problems.map((problem) => `  - ${sentenceOf(problem)}`).join('\n')}`,
   );
 
-/** @returns the name of a master key in messages: its id, in hexadecimal */
+/** @returns the key's id in hexadecimal */
 export const idOf = (masterKey: Secret<Buffer>): string => keyIdOf(masterKey).toString('hex');
 
 const lastingName = 'lasting key';
@@ -110,19 +104,18 @@ const lastingName = 'lasting key';
 type LastingKey =
   | {
       key: Secret<Buffer>;
-      /** Whether new sealed values contain the id of their key. They do if former keys are given, or after a `reseal`. */
+      /** Whether new sealed values contain the id of their key (ADR 40). */
       namesKeys: boolean;
     }
   | {
       problems: readonly KeyProblem[];
-      /** Whether the database has a lasting key that none of the given keys can open. */
+      /** Whether the database has a lasting key that no given key opens. */
       isKept: boolean;
     };
 
 /**
- * @returns the key that hashes addresses, or the reason why no key was chosen. If the database has no such key yet, the function chooses a
- * key and stores it. But if sealed values exist and none of the newest values opens, the given key is wrong. The function then chooses no
- * key, because a stored wrong key would lock out the right key permanently.
+ * @returns the key that hashes addresses, or the reason why there is none. If the database has none yet, this function stores one. But if
+ * no given key opens the newest sealed values, the given key is wrong. It would lock out the right key permanently.
  */
 export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys }: MasterKeys): Promise<LastingKey> {
   const vault = createVault(masterKey, { former: formerMasterKeys });
@@ -140,7 +133,7 @@ export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys 
     await db.run(
       sql`INSERT INTO vault_secrets (name, sealed) VALUES (${lastingName}, ${sealer.seal(text, lastingName)}) ON CONFLICT DO NOTHING`,
     );
-    sealed = await stored(); // Another process may have stored a key before this process.
+    sealed = await stored(); // Another process may have been faster.
   }
   if (!sealed) throw new Error('The lasting key was not stored');
   try {
@@ -159,11 +152,10 @@ const namesKey = (sealed: Buffer, { headers }: Vault) =>
 /** @returns a text such as ` (1a2b3c4d)` for a value that names its key */
 const nameOfKey = (sealed: Buffer) => (sealed[0] === 1 ? ` (${sealed.toString('hex', 1, 5)})` : '');
 
-/** The number of newest students that the check tries. It tries the newest, because earlier versions may have changed the key without
- * resealing. */
+/** The newest, because earlier versions may have changed the key without resealing. */
 const studentsTried = 20;
 
-/** Earlier versions hashed addresses with the master key. This function finds the given key with which the addresses were hashed. */
+/** Finds the given key with which earlier versions hashed addresses. */
 async function keyOfAddresses(
   db: Queries,
   keys: readonly [Secret<Buffer>, ...Secret<Buffer>[]],
@@ -183,8 +175,7 @@ async function keyOfAddresses(
         text: 'addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
       },
     };
-  // No student's address is stored. The hash of a suppression does not show with which key it was made. So the key is certain only if a
-  // single key is given.
+  // No student's address is stored. A suppression's hash does not show its key, so the key is certain only if a single key is given.
   const isOpen = (await db.one(sql`SELECT 1 FROM mail_suppressions LIMIT 1`)) === undefined;
   if (isOpen || keys.length === 1) return { of: keys[0] };
   return {
@@ -195,15 +186,12 @@ async function keyOfAddresses(
   };
 }
 
-/**
- * The number of values of a column that are opened before a lasting key exists. They are the newest, because earlier versions may have
- * changed the key without resealing.
- */
+/** The newest, because earlier versions may have changed the key without resealing. */
 const valuesTried = 3;
 
 /**
- * @returns a sentence for each column whose newest values open under none of the given keys. If at least one of these values opens, the
- * given key is right. The other values may then belong to a lost key.
+ * @returns a sentence for each column of which no newest value opens. If one opens, the given key is right, and the other values may belong
+ * to a lost key
  */
 async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   const problems: KeyProblem[] = [];
@@ -221,23 +209,14 @@ async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   return problems;
 }
 
-/**
- * The number of different beginnings of values that one query returns. The query returns one sealed value for each beginning, so its result
- * has a few hundred kilobytes.
- */
+/** A query returns one sealed value for each beginning, so its result has a few hundred kilobytes. */
 const beginningsALook = 1_000;
-/**
- * `keysNamed` is the maximum number of keys that a message names for a column. For each of these keys, `rowsNamed` is the maximum number of
- * rows that the message names, and `rowsCounted` is the maximum number that it counts.
- */
+/** Limits of a message, for each column: its keys, and for each key the rows that are named and that are counted. */
 const keysNamed = 20;
 const rowsNamed = 5;
 const rowsCounted = 1_000;
 
-/**
- * @returns one sentence for each column and each missing key. The sentence is about the values of this column that name this key and do not
- * open
- */
+/** @returns one sentence for each column and each missing key */
 async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   const problems: KeyProblem[] = [];
   for (const column of otherColumns) {
@@ -250,9 +229,8 @@ async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[
 }
 
 /**
- * Reads the different beginnings of values that may name a key. A value of an earlier release names no key, but one of 256 such values
- * looks by chance as if it named one. Such a value opens here, and needs no separate query.
- * @returns the beginnings whose values do not open. The list has at most one item more than a message can name
+ * A value of an earlier release names no key, but one of 256 looks by chance as if it did. Such a value opens here.
+ * @returns the beginnings whose values do not open, at most one more than a message names
  */
 async function lockedBeginnings(db: Queries, column: SealedColumn, vault: Vault): Promise<Buffer[]> {
   const locked: Buffer[] = [];
@@ -271,10 +249,7 @@ interface SealedRow {
   sealed: Buffer;
 }
 
-/**
- * @returns the next different beginnings of values that may name a key, each with the first value that begins so. Postgres finds each
- * beginning by one step in the index
- */
+/** @returns different beginnings, each with the first value that begins so. Postgres finds each by one step in the index */
 function beginnings(
   db: Queries,
   { table, id, column, header }: SealedColumn,
@@ -313,7 +288,7 @@ async function problemOf(
   return { column: name, text };
 }
 
-/** @returns a text with some ids, which also says whether there are more ids */
+/** @returns a text such as "id1, id2 and more" */
 const idsOf = (rows: readonly SealedRow[]) =>
   rows
     .slice(0, rowsNamed)

@@ -1,14 +1,10 @@
-/**
- * Reseals values that are sealed under a former key. It works in batches while the service runs, and a stopped run can be continued (ADR
- * 40).
- */
+/** Reseals values of former keys in batches, while the service runs. A stopped run can be continued (ADR 40). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../postgres/database.ts';
 import { raw, sql } from '../postgres/sql.ts';
 import { SealUnreadable, sealHeaderBytes, type Vault } from './vault.ts';
 import { otherColumns, ownColumn, sealedColumns, type SealedColumn } from './sealed-columns.ts';
 
-/** A value that opens under none of the keys. */
 export interface UnreadableValue {
   /** `table.column`. */
   column: string;
@@ -16,56 +12,41 @@ export interface UnreadableValue {
 }
 
 export interface Resealed {
-  /** The number of values that were resealed. */
   resealed: number;
-  /**
-   * The number of readable values that were still under a different key at the end. The reason is that other processes wrote them under
-   * that key, or locked the rows.
-   */
+  /** Readable values that are still under another key, because other processes wrote them or locked their rows. */
   remaining: number;
   unreadable: readonly UnreadableValue[];
 }
 
 export interface ResealOptions {
-  /** Receives the column (`table.column`) and the number of resealed values after each batch. */
+  /** Gets `table.column` and the number of values of each batch. */
   onResealed?: (column: string, count: number) => void;
-  /** The size of a batch, in values. */
+  /** In values. */
   batch?: number;
-  /**
-   * The number of passes through all columns. Several may be needed, because processes may write values under another key or lock rows
-   * during a pass.
-   */
+  /** Passes through all columns. Several may be needed, because other processes write values or lock rows meanwhile. */
   passes?: number;
-  /**
-   * The pause before each pass except the first; one second if absent. If a process writes a value under a former key during this pause,
-   * the next pass finds the value.
-   */
+  /** The pause between two passes; one second if absent. The next pass finds values that were written under a former key meanwhile. */
   pause?: () => Promise<unknown>;
 }
 
-/**
- * The number of values in one transaction. Such a transaction takes about ten milliseconds, so other writers of a row wait at most this
- * long.
- */
+/** One transaction takes about ten milliseconds, so other writers wait at most this long. */
 const usualBatch = 200;
 const mostPasses = 10;
 const headerBytes = raw(String(sealHeaderBytes));
 const usualPauseMs = 1_000;
 
 /**
- * Reseals all values that are not under the current key. A value that changes during the run keeps its change. Several runs at the same
- * time are safe. A killed run loses nothing, because the next run finds every value under another key and reads no other values.
- * @param vault seals values that name their key
+ * A value that changes during the run keeps its change. Several runs at the same time are safe. A killed run loses nothing, because the
+ * next run finds every value under another key.
  */
 export async function reseal(db: Database, vault: Vault, options: ResealOptions = {}): Promise<Resealed> {
   const { passes = mostPasses, pause = () => sleep(usualPauseMs) } = options;
   let resealed = 0;
   for (let pass = 1; pass <= passes; pass++) {
     const went = await goThrough(db, vault, otherColumns, options);
-    // A pass without a readable value proves that no process wrote under another key in the pause before this pass.
+    // A pass without a readable value proves that no process wrote under another key since the last pass.
     const isSettled = pass > 1 && went.readable === 0;
-    // The service's own key is resealed last. While it is under a former key, no process starts without that former key. So the former key
-    // stays available as long as other values need it.
+    // The service's own key is last. Until then, no process starts without the former key.
     const own = isSettled ? await goThrough(db, vault, [ownColumn], options) : nothing;
     resealed += went.resealed + own.resealed;
     if (isSettled && own.readable === 0) return endOf(resealed, [went, own]);
@@ -74,10 +55,8 @@ export async function reseal(db: Database, vault: Vault, options: ResealOptions 
   return endOf(resealed, [await goThrough(db, vault, sealedColumns, { ...options, looksOnly: true })]);
 }
 
-/** The result of a pass over values that are not under the current key. */
 interface Went {
   readable: number;
-  /** The number of readable values that were resealed. */
   resealed: number;
   unreadable: readonly UnreadableValue[];
 }
@@ -96,10 +75,7 @@ interface SealedRow {
   sealed: Buffer;
 }
 
-/**
- * Goes through the values of these columns that are not under the current key. It reads the values in the order of the index: first the
- * values before the current key's values, and then the values after them.
- */
+/** Reseals in the order of the index: first the values before the current key's values, then the values after them. */
 async function goThrough(
   db: Database,
   vault: Vault,
@@ -151,10 +127,7 @@ function textOf(vault: Vault, { sealed, id }: SealedRow): string | undefined {
   }
 }
 
-/**
- * Replaces each value only if it is unchanged since it was read. It skips locked rows without waiting; the next pass finds them again.
- * @returns the number of replaced values
- */
+/** Exchanges only values that did not change. Locked rows wait for the next pass. */
 async function exchange(
   db: Database,
   vault: Vault,

@@ -1,4 +1,4 @@
-/** Every column with sealed values. A new column needs a line in this list, and an index like the other columns (ADR 40). */
+/** Every column with sealed values. A new column needs a line here, and an index like the others (ADR 40). */
 import { IdempotencyKey } from '../../../entities/idempotency/idempotency-key.ts';
 import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
@@ -13,12 +13,11 @@ export interface SealedColumn {
   /** `table.column`. */
   name: string;
   table: Sql;
-  /** The column with the row's id, which is the context of the sealed value. */
+  /** The column with the row's id, the context of the sealed value. */
   id: Sql;
-  /** The SQL type of the id. */
   idType: Sql;
   column: Sql;
-  /** The beginning of the value, as the index stores it. These bytes name the key of the value. */
+  /** The first bytes, which name the key, as the index stores them. */
   header: Sql;
 }
 
@@ -40,7 +39,6 @@ function sealed<E extends object>(
 
 const uuid = { id: 'id', type: 'uuid' } as const;
 
-/** The columns with values of clubs and people. */
 export const otherColumns: readonly SealedColumn[] = [
   sealed(WebhookEndpoint, 'secret', uuid),
   sealed(WebhookEndpoint, 'previousSecret', uuid),
@@ -51,7 +49,7 @@ export const otherColumns: readonly SealedColumn[] = [
   sealed(IdempotencyKey, 'answer', uuid),
 ];
 
-/** The service's own lasting key. It is resealed last. Until then, each start needs the former key. */
+/** This column is resealed last: until then, each start needs the former key. */
 export const ownColumn: SealedColumn = sealed(VaultSecret, 'sealed', { id: 'name', type: 'text' });
 
 export const sealedColumns: readonly SealedColumn[] = [...otherColumns, ownColumn];

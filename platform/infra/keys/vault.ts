@@ -1,4 +1,4 @@
-/** The uses of the master keys. They encrypt secrets at rest, and derive one-time tokens, which are stored nowhere (ADR 40). */
+/** The uses of the master keys: they encrypt secrets at rest, and derive one-time tokens (ADR 40). */
 import {
   createCipheriv,
   createDecipheriv,
@@ -14,59 +14,47 @@ import { Secret } from '../../core/secret.ts';
 
 const nonceBytes = 12;
 const tagBytes = 16;
-/**
- * The first byte of a sealed value that names its key. A value of an earlier release has no such byte; it begins with its random nonce.
- */
+/** The first byte of a sealed value that names its key. Values of earlier releases begin with a random nonce. */
 const namingVersion = 1;
 const keyIdBytes = 4;
-/**
- * The limits of the length of a MAC in bytes. A shorter MAC could be guessed. A longer MAC is impossible, because the hash has 32 bytes.
- */
+/** A shorter MAC could be guessed; the hash has 32 bytes. */
 const macBytes = { least: 16, most: 32 };
-/** The bytes at the beginning of a sealed value that name its key: a version and the key's id. */
+/** The header has a version and the key's id. */
 export const sealHeaderBytes = 1 + keyIdBytes;
 
 export interface Vault {
-  /** The id of the current key: 4 bytes, which reveal nothing about the key. */
+  /** These 4 bytes reveal nothing about the key. */
   readonly keyId: Buffer;
-  /** For each given key, the bytes with which values under this key begin. The current key is first. */
+  /** The beginning of the values of each given key. The current key is first. */
   readonly headers: readonly [Buffer, ...Buffer[]];
-  /** Encrypts with AES-256-GCM. `context` (the row's id) is authenticated, so that a sealed value that was moved to another row does not
-   * open. */
+  /** AES-256-GCM. `context` (the row's id) is authenticated, so a value that was moved to another row does not open. */
   seal(text: string, context: string): Buffer;
   /**
-   * Opens a value under the key that it names, or tries each key if the value names no key.
-   * @throws SealUnreadable if the value was altered, belongs to another context, or was sealed under a key that is not given
+   * Tries each key if the value names none.
+   * @throws SealUnreadable if the value was altered, belongs to another context, or its key is not given
    */
   open(sealed: Buffer, context: string): string;
   /**
-   * @param keyId the id of the key to derive with; the current key if absent
-   * @returns 32 bytes that only the holder of the key can compute from the label. They are always equal for the same label and key
-   * @throws Error, when no key with this id is given. {@link has} checks this
+   * @param keyId the current key if absent
+   * @returns 32 bytes, always equal for one label and key
+   * @throws Error if no key with this id is given; see {@link has}
    */
   derive(label: string, keyId?: Buffer): Buffer;
-  /** @returns the ids of the given keys, the current one first */
+  /** @returns the ids of the keys, the current one first */
   readonly keyIds: readonly Buffer[];
-  /** @returns whether a key with this id is given */
   has(keyId: Buffer): boolean;
   /**
-   * @param bytes the number of bytes, 16 to 32
-   * @returns the first bytes of `derive(label)` under the current key. They prove that a token is genuine
+   * @param bytes 16 to 32
+   * @returns the first bytes of `derive(label)` under the current key
    */
   mac(label: string, bytes: number): Buffer;
-  /**
-   * @returns whether `mac` has 16 to 32 bytes and is the beginning of `derive(label)` under any of the keys. The comparison takes constant
-   * time
-   */
+  /** @returns whether `mac` has 16 to 32 bytes and begins `derive(label)` under any of the keys, in constant time */
   matches(label: string, mac: Buffer): boolean;
-  /**
-   * Derives bytes like `derive`, with a key that does not change with the master key. Use it for stored values that must still be found
-   * after a change of the master key.
-   */
+  /** Derives a value that stays the same when the master key changes. */
   deriveLasting(label: string): Buffer;
 }
 
-/** A sealed value that opens under none of the keys, because it was altered or its key is not given. */
+/** The value was altered, or its key is not given. */
 export class SealUnreadable extends Error {
   override name = 'SealUnreadable';
   code = 'sealed_value_unreadable';
@@ -83,24 +71,21 @@ interface Key {
 }
 
 export interface VaultOptions {
-  /** Keys that were current before, or will be current soon. They open and verify, and never seal. */
+  /** Earlier or future keys. They open and verify, and never seal. */
   former?: readonly Secret<Buffer>[];
-  /** The key of `deriveLasting`, 32 bytes. If absent, the vault derives it from the current master key. */
+  /** The lasting key has 32 bytes. If absent, it is derived from the current master key. */
   lasting?: Secret<Buffer>;
-  /**
-   * Whether new sealed values name their key. Releases before ADR 40 cannot open such values. If absent, new values name their key if
-   * former keys are given.
-   */
+  /** Releases before ADR 40 cannot open values that name their key. The default is true if former keys are given. */
   namesKeys?: boolean;
 }
 
 const keyFor = (masterKey: Secret<Buffer>, use: string, bytes = 32) =>
   Buffer.from(hkdfSync('sha256', masterKey.reveal(), Buffer.alloc(0), use, bytes));
 
-/** @returns the id in values that are sealed under the master key: 4 bytes */
+/** @returns the id, 4 bytes */
 export const keyIdOf = (masterKey: Secret<Buffer>): Buffer => keyFor(masterKey, 'key id', keyIdBytes);
 
-/** @returns the key of `deriveLasting`, 32 bytes, for a database whose first master key was this key */
+/** @returns 32 bytes, for a database whose first master key was this key */
 export const firstLastingKey = (masterKey: Secret<Buffer>): Secret<Buffer> => new Secret(keyFor(masterKey, 'derive'));
 
 /** @param masterKey 32 bytes; a key for each use is derived from it */
@@ -110,8 +95,7 @@ export function createVault(
 ): Vault {
   const current = keyOf(masterKey);
   const keys = [current, ...former.map(keyOf)];
-  // The key objects are created only once. Creating them for each call would cost three times as much as the hash, and an e-mail has a
-  // dozen tokens.
+  // Creating the key objects costs three times as much as the hash, and an e-mail has a dozen tokens.
   const lastingKey = createSecretKey(lasting.reveal());
   const withId = (id: Buffer) => keys.find((key) => key.id.equals(id));
 
@@ -129,9 +113,7 @@ export function createVault(
     },
     open(sealed, context) {
       const named = keys.find(({ header }) => sealed.subarray(0, sealHeaderBytes).equals(header));
-      // A value of an earlier release begins with its nonce, which may look like the header of a key. Only the authentication tag shows the
-      // difference. So
-      // if a value that seems to name a key does not open, it is tried as an older value.
+      // The nonce of an older value may look like a header. So a value that does not open is tried as an older value.
       const text = named && opened(sealed, context, named, named.header);
       if (text !== undefined) return text;
       for (const key of keys) {
@@ -172,8 +154,8 @@ const isMacLength = (bytes: number) => bytes >= macBytes.least && bytes <= macBy
 const macOf = (key: KeyObject, label: string) => createHmac('sha256', key).update(label).digest();
 
 /**
- * @param header the beginning of the value; absent for a value that names no key
- * @returns the opened text; undefined if the value does not open
+ * @param header absent for a value that names no key
+ * @returns undefined if the value does not open
  */
 function opened(
   sealed: Buffer,
@@ -198,7 +180,7 @@ export function sha256(value: string): Buffer {
   return createHash('sha256').update(value).digest();
 }
 
-/** Compares in constant time. */
+/** In constant time. */
 export function sameText(first: string, second: string): boolean {
   return timingSafeEqual(sha256(first), sha256(second));
 }

@@ -1,7 +1,4 @@
-/**
- * The client of the model's service. It sends one request, and reads the stream as fast as the reader takes events. Every failure is one
- * kind of error. Neither the request nor the answer appears in an error or a log.
- */
+/** The client of the model's service. It sends one request and streams the answer. Neither of them appears in an error or a log. */
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { Stream } from '@anthropic-ai/sdk/core/streaming';
 import type {
@@ -18,19 +15,16 @@ import { readAhead } from './read-ahead.ts';
 
 export type ModelRequest = MessageCreateParamsNonStreaming;
 
-/** The numbers of tokens of a request, as the model counts them. */
+/** The number of tokens, as the model counts them. */
 export interface TokenUse {
-  /** Tokens of the input that were neither read from the cache nor written to it. */
+  /** The tokens that were neither read from the cache nor written to it. */
   input: number;
   output: number;
   cacheWrite: number;
   cacheRead: number;
 }
 
-/**
- * A citation of the model. `result` is the number of the cited result in the request. The citation covers the blocks of this result from
- * `startBlock` (inclusive) to `endBlock` (exclusive).
- */
+/** `result` is the number of the cited result in the request. `endBlock` is exclusive. */
 export interface ModelCitation {
   result: number;
   startBlock: number;
@@ -38,23 +32,23 @@ export interface ModelCitation {
 }
 
 export type ModelEvent =
-  /** The stream has begun. From here on the request costs money. */
+  /** From here on the request costs money. */
   | { type: 'begun'; requestId: string | null; use: TokenUse }
   | { type: 'text'; text: string }
   | { type: 'citation'; citation: ModelCitation }
-  /** The model has stopped. One more event follows, the last event. */
+  /** One more event follows, the last event. */
   | { type: 'stopped'; reason: string | null; use: Partial<TokenUse> }
-  /** The last event. A stream that ends without this event was cut off. */
+  /** A stream without this event was cut off. */
   | { type: 'ended' };
 
 /** @param signal ends the request @throws ModelFailure; the signal's reason */
 export type AskModel = (request: ModelRequest, signal: AbortSignal) => AsyncGenerator<ModelEvent, void>;
 
-/** The error that is thrown if the model's service did not answer a request. */
+/** The model's service did not answer a request. */
 export class ModelFailure extends Error {
   override name = 'ModelFailure';
   readonly kind: FailureKind;
-  /** The cause, for operators: a status, an error type of the service, or the code of a system call. */
+  /** For operators: a status, an error type of the service, or the code of a system call. */
   readonly code: string;
   readonly retryAfterMs: number;
   readonly requestId: string | null;
@@ -68,44 +62,38 @@ export class ModelFailure extends Error {
   }
 }
 
-/** The maximum number of events that wait for their reader. A fast model sends this number in some seconds. */
+/** The maximum number of events that wait for their reader. A fast model sends that many in some seconds. */
 const maxAhead = 500;
 
-/**
- * The time for which an idle connection stays open, unless the service requests less. If a question follows soon after another question,
- * it then needs no handshake.
- */
+/** An idle connection stays open for this time, unless the service requests less. This saves the next question a handshake. */
 const keptWarmMs = 60_000;
 
-/**
- * The maximum time between the last event of a response and its end. Until the response ends, the connection cannot serve the next request.
- */
+/** Until the response ends, the connection cannot serve the next request. */
 const endComesWithinMs = 1_000;
 
-/** The time limits of a request, in milliseconds. */
+/** In milliseconds. */
 export interface Patience {
-  /** The maximum time without any event, including pings. */
+  /** The longest time without any event. Pings count as events. */
   silenceMs: number;
-  /** The maximum time during which only pings arrive, and no other event. */
+  /** The longest time in which only pings arrive. */
   pingsMs: number;
-  /** The maximum time of the whole request. */
   requestMs: number;
 }
 
 export interface ModelSettings {
-  /** The API key of the model's service. Absent if the operator has not configured a model. */
+  /** Absent if no model is configured. */
   apiKey: Secret | undefined;
   baseUrl: string;
 }
 
-/** @returns the client of the model; undefined without a key */
+/** @returns undefined without a key */
 export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patience): AskModel | undefined {
   if (!apiKey) return undefined;
   const client = new Anthropic({
     apiKey: apiKey.reveal(),
     authToken: null, // null: otherwise the client would read an environment variable that config.ts does not know
     baseURL: baseUrl,
-    maxRetries: 0, // The client must not repeat a request, because the caller commits a row for each request before it sends the request.
+    maxRetries: 0, // The caller commits a row for each request before it is sent, so the client must not repeat a request.
     timeout: patience.requestMs,
     logLevel: 'off', // the log of the client would quote the model's answer
     openTelemetry: false,
@@ -137,7 +125,7 @@ async function* ask(
   outer.addEventListener('abort', end);
   if (outer.aborted) end();
   const whole = setTimeout(() => giveUp(new ModelFailure('unavailable', 'took_too_long')), patience.requestMs);
-  /** Measures only the time in which the service is silent. While the reader is busy, the time does not count. */
+  /** Counts only while the service is silent, not while the reader is busy. */
   const withinSilence = async <T>(answer: Promise<T>, ms: number): Promise<T> => {
     watch.silence = setTimeout(() => giveUp(new ModelFailure('silent', 'silent')), ms);
     try {
@@ -176,20 +164,17 @@ async function* ask(
     clearTimeout(whole);
     outer.removeEventListener('abort', end);
     if (rest) void readToEnd(rest, controller);
-    else controller.abort(); // If the reader stops early, the request ends.
+    else controller.abort();
   }
 }
 
-/**
- * Reads the rest of the response after its last event. The reader of the answer does not wait for this. Aborts the request if it does not
- * end in time.
- */
+/** Reads the rest of a response in the background, and aborts the request if it does not end in time. */
 async function readToEnd(rest: AsyncIterator<unknown>, controller: AbortController): Promise<void> {
   const limit = setTimeout(() => controller.abort(), endComesWithinMs);
   try {
     while ((await rest.next()).done !== true);
   } catch {
-    // The connection broke. The next request opens a new connection.
+    // The next request opens a new connection.
   }
   clearTimeout(limit);
 }
@@ -250,12 +235,11 @@ function failureOf(error: unknown): ModelFailure {
   return new ModelFailure('unavailable', systemCodeOf(error) ?? 'connection_error');
 }
 
-/** Error types come from the service. Only text that looks like an error type enters rows and logs. */
+/** Only text that looks like an error type enters rows and logs. */
 function codeOf(type: string): string {
   return /^[a-z0-9_]{1,60}$/.test(type) ? type : 'unknown_error';
 }
 
-/** @returns the system code of the error or of its cause */
 function systemCodeOf(error: unknown, depth = 0): string | undefined {
   if (!(error instanceof Error) || depth > 5) return undefined;
   const { code } = error as { code?: unknown };
@@ -263,9 +247,9 @@ function systemCodeOf(error: unknown, depth = 0): string | undefined {
 }
 
 /**
- * @param value the value of the header: seconds, or a date
+ * @param value seconds, or a date
  * @param now Unix milliseconds
- * @returns the milliseconds to wait; 0 for any other text
+ * @returns 0 for any other text
  */
 export function retryAfterMsOf(value: string | null, now: number): number {
   if (value === null || value.trim() === '') return 0;

@@ -1,12 +1,8 @@
-/**
- * Reads a stream ahead of its reader, up to a bound. Otherwise a broken connection would lose data that was received and not yet read.
- */
+/** Reads a stream ahead of its reader, up to a bound. Otherwise a broken connection would lose data that was received but not read. */
 
 /**
- * @param most the maximum number of items that wait for the reader. At this number, the function stops reading until the reader takes an
- * item
+ * @param most at this number, reading stops until the reader takes an item
  * @param leave ends the source if the reader stops early
- * @returns the same items, and then the end or the error of the source
  */
 export async function* readAhead<T>(
   source: AsyncIterable<T>,

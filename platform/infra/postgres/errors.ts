@@ -1,18 +1,17 @@
-/** Recognizes errors of Postgres. An error may come from the driver, or TypeORM may have wrapped it. */
+/** Recognizes errors of Postgres, directly from the driver or wrapped by TypeORM. */
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 
-/** @returns the five-character SQLSTATE of a failed statement, or undefined for any other error */
+/** @returns undefined for any other error */
 export function sqlStateOf(error: unknown): string | undefined {
   return causeOf(error)?.code;
 }
 
-/** @returns whether Postgres refuses the values of a row: invalid data (class 22), or a violated constraint (class 23) */
+/** @returns whether Postgres refused the data (class 22), or a constraint was violated (class 23) */
 export function isRefusal(error: unknown): boolean {
   return /^2[23]/.test(sqlStateOf(error) ?? '');
 }
 
-/** @returns whether the statement failed because of this unique constraint or index */
 export function violates(error: unknown, constraint: string): boolean {
   const cause = causeOf(error);
   return cause?.code === '23505' && cause.constraint === constraint;

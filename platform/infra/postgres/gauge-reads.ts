@@ -1,21 +1,17 @@
-/** Reads values for gauges. These reads must not take connections from other work while Postgres is slow (ENG-18). */
+/** Reads values for gauges, without taking connections from other work while Postgres is slow (ENG-18). */
 import pg, { type Pool, type QueryResult } from 'pg';
 import type { DataSource } from 'typeorm';
 import { noteStatement } from './observed-statements.ts';
 import type { Sql } from './sql.ts';
 
-/** The time limit of a gauge's query. */
 const queryMs = 1_000;
-/** The time for which a scrape waits for its gauges, which are read sequentially. */
+/** The gauges of a scrape are read one after another. */
 export const scrapeMs = 5_000;
 
-/** @returns the rows of the statement; an empty list if earlier gauges have used up the time of the scrape */
+/** @returns an empty list if earlier gauges have used up the time of the scrape */
 export type GaugeRead = <Row>(statement: Sql) => Promise<Row[]>;
 
-/**
- * @returns a function that reads gauges, one gauge at a time. The message to Postgres sets the time limit together with the query, so the
- * limit needs no extra round trip.
- */
+/** Reads one gauge at a time. The time limit is in the same message as the query, so it needs no extra round trip */
 export function createGaugeRead(source: DataSource): GaugeRead {
   let before: Promise<unknown> = Promise.resolve();
   return <Row>(statement: Sql) => {
@@ -38,10 +34,7 @@ function note(statement: Sql): void {
   noteStatement(statement.render(values), values);
 }
 
-/**
- * A message of several statements cannot have parameters, so this function writes the values into the text. They are only names and numbers
- * of this program.
- */
+/** A message of several statements cannot have parameters. The values are only names and numbers of this program. */
 function withLiterals(statement: Sql): string {
   const values: unknown[] = [];
   return statement.render(values).replaceAll(/\$(\d+)/g, (_, number) => pg.escapeLiteral(String(values[number - 1])));

@@ -1,6 +1,5 @@
 /**
- * NOTIFY and LISTEN: processes notify each other of committed facts, wakes and answers. A notification may be lost, so every
- * listener polls as well.
+ * NOTIFY and LISTEN between processes, for committed facts, wakes and answers. A notification may be lost, so every listener also polls.
  */
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
@@ -9,15 +8,9 @@ import { socketThatNoticesSilence } from '../../../entities/data-source.ts';
 import type { Notifier } from './database.ts';
 import { forAllClubs } from './shared-pool.ts';
 
-/** The channel that relays listen on. */
 export const relayChannel = 'relay';
 
-/**
- * Sends one NOTIFY at a time. All calls that come while a NOTIFY is in flight together cause only one more NOTIFY. A failure is only
- * reported,
- * because every listener polls as well.
- * @param onError gets the error of a failed NOTIFY
- */
+/** Calls during a NOTIFY cause only one more NOTIFY. A failure is only reported, because every listener also polls. */
 export function createNotifier(source: DataSource, onError: (error: unknown) => void): Notifier {
   let sending = false;
   let again = false;
@@ -43,28 +36,23 @@ export function createNotifier(source: DataSource, onError: (error: unknown) => 
   };
 }
 
-/** The wait before a lost connection is replaced. */
 const reconnectMs = 1_000;
-/** The interval at which the listener checks that its connection still works. */
+/** The listener then checks its connection. */
 const heartbeatMs = 10_000;
-/** The time limit of the listener's own NOTIFY. */
 const proofMs = 10_000;
 
 export interface Listening {
-  /** An address of Postgres without transaction pooling, because LISTEN needs its own connection. */
+  /** The connection must not be pooled by transaction, because LISTEN needs its own connection. */
   databaseUrl: string;
-  /** A pool like the pools through which other processes send notifications. The listener sends a test notification through it. */
+  /** The listener sends its test notification through this pool, as other processes do. */
   source: Pick<DataSource, 'query'>;
-  /** The name of the connection in Postgres's list. */
+  /** The name in Postgres's list of connections. */
   name: string;
   channel: string;
-  /**
-   * Called for each NOTIFY with its payload, which may be empty. Also called with an empty payload after each connection, so that the
-   * caller reads what it missed.
-   */
+  /** Gets the payload of each NOTIFY. After each connection it gets an empty payload, so that the caller reads what it missed. */
   onNotify: (payload: string) => void;
   onFailure: (error: unknown) => void;
-  /** The time limit of the listener's own NOTIFY, in ms; 10 s if absent. */
+  /** In ms; 10 s if absent. */
   proveWithinMs?: number;
 }
 
@@ -72,18 +60,15 @@ export interface Listener {
   stop(): Promise<void>;
 }
 
-/**
- * The error if a connection has executed LISTEN, but receives nothing. Either a pooler is in between, or the connection leads to another
- * database.
- */
+/** LISTEN succeeded, but nothing arrives: a pooler is in between, or it is another database. */
 class NotHeard extends Error {
   override name = 'NotHeard';
   code = 'not_heard';
 }
 
 /**
- * Sends a NOTIFY through the pool, like any other NOTIFY, and waits until the listening connection receives it. A NOTIFY that is sent
- * through the listening connection itself proves nothing, because it would arrive even behind a pooler.
+ * Sends a NOTIFY through the pool and waits for it on the listening connection. A NOTIFY on that connection itself would arrive even behind
+ * a pooler.
  * @param notify sends the statement
  * @throws NotHeard
  */
@@ -112,7 +97,7 @@ export async function proveListening(
   }
 }
 
-/** Listens on its own connection. It reconnects when the connection is lost, or does not receive its own NOTIFY. */
+/** Reconnects when the connection is lost, or does not receive its own NOTIFY. */
 export function listen({
   databaseUrl,
   source,
@@ -148,7 +133,7 @@ export function listen({
       await fresh.connect();
       await fresh.query(`LISTEN ${channel}`);
       onNotify('');
-      // Sends regular traffic, so that silence shows a dead connection.
+      // These queries show whether the connection is dead.
       const alive = setInterval(() => void fresh.query('SELECT 1').catch(() => {}), heartbeatMs);
       fresh.once('end', () => clearInterval(alive));
       await forAllClubs(() => proveListening(fresh, (statement) => source.query(statement), proveWithinMs));

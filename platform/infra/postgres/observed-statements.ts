@@ -1,13 +1,13 @@
-/** Lets the tests observe each statement at its call. Nothing observes them in production. */
+/** Lets tests observe each statement at its call. In production nothing observes them. */
 
-/** @param text the text of the statement, with `$1`, `$2` … @param name the name of a prepared statement */
+/** @param text has `$1`, `$2` … @param name of a prepared statement */
 export type StatementObserver = (text: string, values: readonly unknown[], name?: string) => void;
 
 let observer: StatementObserver | undefined;
 
 /**
- * Sets the observer of statements. Only the tests call this function (test/statements/recording.ts).
- * @returns a function that sets the former observer again
+ * Only tests use this (test/statements/recording.ts).
+ * @returns a function that restores the former observer
  */
 export function observeStatements(added: StatementObserver): () => void {
   const former = observer;

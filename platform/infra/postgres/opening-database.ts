@@ -1,4 +1,4 @@
-/** Postgres for a request that commits each of its transactions: the first transaction begins with statements of the API (ADR 69). */
+/** Some requests commit each transaction themselves. Their first transaction begins with statements of the API (ADR 69). */
 import { Database, type Transaction } from './database.ts';
 
 export class OpeningDatabase extends Database {
@@ -6,7 +6,7 @@ export class OpeningDatabase extends Database {
   readonly #opening: (tx: Transaction) => Promise<void>;
   #isOpened = false;
 
-  /** @param opening the first statements of the first transaction that commits */
+  /** @param opening the first statements of the first transaction */
   constructor(pool: Database, opening: (tx: Transaction) => Promise<void>) {
     super(pool.source, pool.notifier);
     this.#pool = pool;

@@ -1,7 +1,6 @@
 /**
- * Creates and drops the partitions of tables by time. Partitions are created in advance. While a partition is missing, its rows are stored
- * in the default partition, and are moved when the partition is created. A partition is dropped when the retention time of its rows has
- * ended. A change never waits long for a lock. If it does not get the lock, the next round tries again.
+ * Creates and drops the partitions of tables by time. If a partition is missing, the default partition stores its rows until it is created.
+ * A change never waits long for a lock: the next round tries again.
  */
 import { leastIdOf, timeOfId } from '../../core/ids.ts';
 import { boundLockWaits, isLockTimeout, type Database, type Queries, type Transaction } from './database.ts';
@@ -9,7 +8,7 @@ import { raw, sql, type Sql } from './sql.ts';
 
 const dayMs = 86_400_000;
 
-/** The length of a partition. Weeks begin on Mondays; all times are in UTC. */
+/** Weeks begin on Mondays; all times are in UTC. */
 export const spans = {
   day: { ms: dayMs, from: 0 },
   week: { ms: 7 * dayMs, from: 4 * dayMs }, // 1970 began on a Thursday
@@ -17,27 +16,27 @@ export const spans = {
 
 export interface PartitionedTable {
   name: string;
-  /** The column by which the table is partitioned. It contains times, or ids that begin with their time. */
+  /** The column has times, or ids that begin with their time. */
   key: { column: string; of: 'ids' | 'times' };
   span: keyof typeof spans;
 }
 
-/** A partition, except the default partition. Its bounds are in ms since 1970; the upper bound is exclusive. */
+/** In ms since 1970; the upper bound is exclusive. Not for the default partition. */
 export interface Partition {
   name: string;
-  /** The lower bound; -Infinity for the oldest partition. */
+  /** -Infinity for the oldest partition. */
   from: number;
   to: number;
 }
 
-/** The minimum time into the future for which partitions exist. */
+/** Partitions exist for at least this time into the future. */
 export const aheadMs = 28 * dayMs;
-/** The time in ms for which a change of partitions waits for a lock. During this wait, other transactions wait behind the change. */
+/** In ms. Other transactions wait behind a waiting change. */
 const lockWaitMs = 100;
-/** The maximum number of partitions that one call creates. */
+/** In one call. */
 const madeAtOnce = 64;
 
-/** @returns the partitions of a table in the order of time, without the default partition */
+/** @returns the partitions in the order of time, without the default partition */
 export async function partitionsOf(db: Queries, { name }: PartitionedTable): Promise<Partition[]> {
   const rows = await db.rows<{ name: string; bound: string }>(
     sql`SELECT part.relname AS name, pg_get_expr(part.relpartbound, part.oid) AS bound
@@ -59,10 +58,10 @@ function timeOfBound(bound: string): number {
     : Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
 }
 
-/** @returns the name of the default partition. It gets the rows for which a partition is missing, and is normally empty */
+/** The default partition gets the rows for which a partition is missing, and is normally empty. */
 const defaultPartitionOf = ({ name }: PartitionedTable): string => `${name}_default`;
 
-/** @returns a statement that counts the rows of the default partitions: `value`, counted up to `most` for each table */
+/** @returns a statement that counts the rows of the default partitions, up to `most` for each table */
 export function countingUnplaced(tables: readonly PartitionedTable[], most: number): Sql {
   const counts = tables.map(
     (table) => `(SELECT count(*) FROM (SELECT FROM ${defaultPartitionOf(table)} LIMIT ${most}) rows)`,
@@ -70,18 +69,16 @@ export function countingUnplaced(tables: readonly PartitionedTable[], most: numb
   return raw(`SELECT (${counts.join(' + ')})::int AS value`);
 }
 
-/** @returns the beginning of the week or day that contains a time */
 export function beginningOf(atMs: number, span: keyof typeof spans): number {
   const { ms, from } = spans[span];
   return Math.floor((atMs - from) / ms) * ms + from;
 }
 
 /**
- * Creates the missing partitions from `now` to four weeks ahead. If the default partition contains rows, also creates the partitions for
- * these rows, and moves the rows into them. Rows more than four weeks ahead stay, because their time comes from a wrong clock.
+ * Creates the missing partitions of the next four weeks, and the partitions for rows in the default partition. Rows more than four weeks
+ * ahead stay there, because their time comes from a wrong clock.
  * @param now Unix milliseconds
- * @returns the numbers of created partitions and of moved rows. Both are 0 if another process is making this change, or if another
- * transaction locks the table
+ * @returns the numbers of created partitions and of moved rows; 0 if another process makes this change, or a transaction locks the table
  */
 export async function preparePartitions(
   db: Database,
@@ -110,9 +107,7 @@ export async function preparePartitions(
   return { made, moved };
 }
 
-/**
- * Finds the time spans of the rows in the default partition. One query finds one span, so the cost does not depend on the number of rows.
- */
+/** Sends one query for each span, so the cost does not depend on the number of rows. */
 async function takenByDefault(db: Queries, table: PartitionedTable, before: number): Promise<number[]> {
   const found: number[] = [];
   for (let from = 0; found.length < madeAtOnce;) {
@@ -128,12 +123,12 @@ async function takenByDefault(db: Queries, table: PartitionedTable, before: numb
   return found;
 }
 
-/** @returns the partition key of a time as SQL text, built only from values of this program */
+/** @returns SQL text, built only from values of this program */
 function keyText({ key }: PartitionedTable, atMs: number): string {
   return key.of === 'ids' ? `'${leastIdOf(atMs)}'` : `'${new Date(atMs).toISOString()}'`;
 }
 
-/** @returns the number of created partitions, and of rows moved from the default partition */
+/** @returns the numbers of created partitions and of moved rows */
 async function makePartition(
   tx: Transaction,
   table: PartitionedTable,
@@ -154,10 +149,7 @@ async function makePartition(
   return { made: 1, moved };
 }
 
-/**
- * Drops partitions of one span together.
- * @returns whether the partitions were dropped; false if another transaction locks one of the tables
- */
+/** @returns false if another transaction locks one of the tables */
 export async function dropPartitions(db: Database, names: readonly string[]): Promise<boolean> {
   const dropped = await unlessHeld(db, async (tx) => {
     await tx.run(raw(`DROP TABLE IF EXISTS ${names.join(', ')}`));
@@ -166,13 +158,10 @@ export async function dropPartitions(db: Database, names: readonly string[]): Pr
   return dropped === true;
 }
 
-/** The key of the advisory lock. Because of this lock, only one process at a time changes partitions. */
+/** The key of the advisory lock: one process at a time changes partitions. */
 const changing = 4_281_965;
 
-/**
- * @returns the result of `change`. Undefined if another process is changing partitions, or if a lock was not free in time; in these cases
- * nothing was changed
- */
+/** @returns undefined if another process changes partitions, or a lock was not free in time; then nothing was changed */
 async function unlessHeld<T>(db: Database, change: (tx: Transaction) => Promise<T>): Promise<T | undefined> {
   try {
     return await db.transaction(async (tx) => {

@@ -8,9 +8,8 @@ const publicIdTaken = (kind: string) =>
   new DomainError('public_id_taken', `Another ${kind} of this club has this public_id.`);
 
 /**
- * Inserts a record with the requested `public_id`. If no `public_id` is requested, the function tries ids that it derives from the title,
- * until it finds a free id.
- * @param insert writes the row unless its `public_id` is taken, and returns whether the row was written
+ * Without a requested `public_id`, tries ids from the title until an id is free.
+ * @param insert writes the row unless its `public_id` is taken, and returns whether it did
  * @throws DomainError public_id_taken
  */
 export async function insertWithPublicId(
@@ -26,7 +25,7 @@ export async function insertWithPublicId(
   while (!(await insert(candidates.next().value)));
 }
 
-/** The unique index on the `public_id` of each kind within a club. */
+/** A public id is unique for each kind within a club. */
 export const publicIdIndexes: Readonly<Record<PublicKind, string>> = {
   course: 'courses_club_public_id',
   lesson: 'lessons_club_public_id',
@@ -36,7 +35,7 @@ export const publicIdIndexes: Readonly<Record<PublicKind, string>> = {
   mentorship: 'mentorships_club_public_id',
 };
 
-/** Converts the unique violation of a taken `public_id` to the error for the caller. */
+/** Turns the error of a taken `public_id` into the error for the caller. */
 export function refusalOf(error: unknown, kind: PublicKind): unknown {
   return violates(error, publicIdIndexes[kind]) ? publicIdTaken(kind) : error;
 }

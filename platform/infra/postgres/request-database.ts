@@ -1,7 +1,6 @@
 /**
- * Gives one changing request its access to Postgres. The handler of the request calls `transaction` as usual. In this class, `transaction`
- * runs the work, but leaves the transaction open. The API later commits the transaction together with the answer, by {@link
- * RequestDatabase.commit}. So each request has only one commit (ADR 69).
+ * Postgres for one changing request. `transaction` runs the handler's work, but leaves the transaction open. The API commits it together
+ * with the answer, by {@link RequestDatabase.commit}. So each request has one commit (ADR 69).
  */
 import type { QueryRunner } from 'typeorm';
 import { againAfterConflicts, Database, inSavepoint, Transaction } from './database.ts';
@@ -18,7 +17,7 @@ export class RequestDatabase extends Database {
   /** The number of transactions that the handler has begun. */
   transactions = 0;
 
-  /** @param opening the first statements of each transaction that the request begins. An error of them fails the transaction */
+  /** @param opening the first statements of each transaction of the request */
   constructor(pool: Database, opening: (tx: Transaction) => Promise<void> = async () => undefined) {
     super(pool.source, pool.notifier);
     this.#pool = pool;
@@ -26,21 +25,19 @@ export class RequestDatabase extends Database {
   }
 
   /**
-   * Runs `work` in the request's transaction, which stays open. Later reads use the connection of this transaction, and see its rows. A
-   * second call runs within the same transaction. After an error, the whole transaction is rolled back, and the next call begins a new
-   * transaction.
+   * Leaves the transaction open. Later reads use its connection and see its rows. A second call is part of this transaction. After an error
+   * everything is rolled back, and the next call begins a new transaction.
    */
   override async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.transactions += 1;
     return againAfterConflicts(() => (this.#open ? inSavepoint(this.#open.tx, work) : this.#begin(work)));
   }
 
-  /** Whether the handler has begun a transaction, and its work has not failed. */
   get isOpen(): boolean {
     return this.#open !== undefined;
   }
 
-  /** Runs `work` in the request's transaction after its handler, and begins the transaction if the handler has begun none. */
+  /** Called after the handler. Begins a transaction if the handler has begun none. */
   async atEnd(work: (tx: Transaction) => Promise<void>): Promise<void> {
     await againAfterConflicts(() => (this.#open ? work(this.#open.tx) : this.#begin(work)));
   }
@@ -67,7 +64,7 @@ export class RequestDatabase extends Database {
     }
   }
 
-  /** Commits the request's transaction, if its handler has begun one, and then notifies the relay of its facts. */
+  /** Notifies the relay after the commit. */
   async commit(): Promise<void> {
     const open = this.#close();
     if (!open) return;
@@ -75,10 +72,7 @@ export class RequestDatabase extends Database {
     if (open.tx.leavesWork) this.notifier.notify();
   }
 
-  /**
-   * Undoes the request's transaction, if its handler has begun one. It never throws: if the connection is lost, Postgres undoes the
-   * transaction, and the caller reports the error that was the reason for the rollback.
-   */
+  /** Never throws: if the connection is lost, Postgres undoes the transaction itself. */
   async rollback(): Promise<void> {
     const open = this.#close();
     if (open) await end(open.runner, () => open.runner.rollbackTransaction()).catch(() => undefined);
@@ -92,10 +86,7 @@ export class RequestDatabase extends Database {
   }
 }
 
-/**
- * Ends the transaction of a connection, and returns the connection to the pool in any case. After an error, the function also sends a
- * ROLLBACK. If the connection no longer works, this ROLLBACK fails, and the pool drops the connection.
- */
+/** Always returns the connection to the pool. After an error it sends a ROLLBACK; if that fails, the pool drops the connection. */
 async function end(runner: QueryRunner, ending: () => Promise<void>): Promise<void> {
   try {
     if (runner.isTransactionActive) await ending();

@@ -1,60 +1,47 @@
 /**
- * Divides the connections of a process to Postgres among several purposes. One slow club must not block the others (ENG-17). External
- * effects, such as
- * a sent webhook, must be recorded even while all other work waits (ENG-18).
+ * Divides the connections of a process. One slow club must not block the others (ENG-17). A sent webhook must be recorded even while all
+ * other work waits (ENG-18).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg, { type PoolClient, type PoolConfig } from 'pg';
 import type { Id } from '../../core/ids.ts';
 
-/**
- * The purpose for which the current work uses connections: a request or a step of a club (`clubId`), the writing of records (`record`), or
- * any other purpose (undefined).
- */
+/** A request or step of a club (`clubId`), the writing of records (`record`), or anything else (undefined). */
 const purpose = new AsyncLocalStorage<{ clubId: Id } | 'record' | undefined>();
 
-/** Runs work for a club. All connections of the work count as connections of the club. @returns the result of the work */
+/** The connections of this work count for the club. */
 export function forClub<T>(clubId: Id, work: () => T): T {
   return purpose.run({ clubId }, work);
 }
 
-/** Runs work that records an external effect. It may use the reserved connections. @returns the result of the work */
+/** Work that records effects outside Postgres may use the reserved connections. */
 export function forRecord<T>(work: () => T): T {
   return purpose.run('record', work);
 }
 
-/**
- * Runs work that serves all clubs, although a request or a step of one club began it. This work does not count as work of that club.
- * @returns the result of the work
- */
+/** Work for all clubs may begin in one club's request or step. Its connections do not count for that club. */
 export function forAllClubs<T>(work: () => T): T {
   return purpose.run(undefined, work);
 }
 
-/** The error if all connections that a statement may use are in use. Nothing was sent, so it is safe to retry. */
+/** All connections that the statement may use are in use. Nothing was sent, so it is safe to retry. */
 export class PoolShareTaken extends Error {
   override name = 'PoolShareTaken';
   code = 'pool_share_taken';
 }
 
-/** The share of a process's connections that one club may use. */
+/** For one club. */
 const share = 1 / 2;
-/**
- * The time for which a statement waits for a connection of its share. This time is shorter than the limit for locks. So waiting statements
- * give up and leave the queue, even while all connections wait for locks.
- */
+/** This time is shorter than the limit for locks. So waiting statements give up even while all connections wait for locks. */
 const patienceMs = 3_000;
 
 interface Shares {
-  /**
-   * @param go a function that is called once. If the holder gets a permit, it is called without an argument. Otherwise it is called with
-   * the refusal
-   */
+  /** @param go called once: without an argument if the holder gets a permit, otherwise with the refusal */
   enter(holder: string, go: (refusal?: PoolShareTaken) => void): void;
   leave(holder: string): void;
 }
 
-/** @param limit the number of permits of each holder. If a holder has no free permit, its work waits in the queue */
+/** @param limit for each holder; further work waits in the queue */
 export function createShares(limit: number): Shares {
   const permitsInUse = new Map<string, number>();
   const lines = new Map<string, Set<() => void>>();
@@ -84,7 +71,7 @@ export function createShares(limit: number): Shares {
     },
     leave(holder) {
       const [next] = lines.get(holder) ?? [];
-      if (next) return next(); // The next request in the queue gets the permit.
+      if (next) return next();
       const count = (permitsInUse.get(holder) ?? 1) - 1;
       if (count > 0) permitsInUse.set(holder, count);
       else permitsInUse.delete(holder);
@@ -100,9 +87,7 @@ type Connected = (
 
 type Connect = (callback: Connected) => void;
 
-/**
- * @returns a version of `connect` that first takes a permit of the holder's share. The permit is released when the connection is released
- */
+/** Takes a permit of the holder's share for each connection, and releases both together. */
 function within(shares: Shares, holder: string, connect: Connect): Connect {
   return (callback) => {
     shares.enter(holder, (refusal) => {
@@ -123,11 +108,11 @@ function within(shares: Shares, holder: string, connect: Connect): Connect {
 }
 
 interface SharedPoolConfig extends PoolConfig {
-  /** The number of connections, out of `max`, that only the writing of records may use. */
+  /** The part of `max` that only the writing of records may use. */
   reserved?: number;
 }
 
-/** If connections are reserved for records, all other work shares the permits of a holder with this name. */
+/** If connections are reserved for records, all other work shares this holder. */
 const others = 'others';
 
 export class SharedPool extends pg.Pool {

@@ -1,9 +1,7 @@
-/**
- * Composes SQL with parameters. `sql` numbers the parameters. If one `sql` contains another, the parameters of both are numbered together.
- */
+/** Composes SQL with parameters. Pieces can contain pieces; the parameters are numbered together. */
 import { getMetadataArgsStorage } from 'typeorm';
 
-/** SQL text with gaps. Each gap is a parameter, or another piece of SQL. */
+/** Each gap is a parameter or another piece of SQL. */
 export class Sql {
   readonly #strings: readonly string[];
   readonly #parts: readonly unknown[];
@@ -13,7 +11,7 @@ export class Sql {
     this.#parts = parts;
   }
 
-  /** @param values receives the parameters @returns the text, with `$1`, `$2` … in place of the parameters */
+  /** @param values receives the parameters @returns the text with `$1`, `$2` … as parameters */
   render(values: unknown[]): string {
     return this.#strings.reduce((text, string, index) => {
       const part = this.#parts[index - 1];
@@ -22,44 +20,40 @@ export class Sql {
   }
 }
 
-/** Builds a statement, or a piece of a statement. A value in `${…}` becomes a parameter. A piece of SQL in `${…}` is inserted as SQL. */
+/** A value in `${…}` becomes a parameter. A piece of SQL in `${…}` is inserted as SQL. */
 export const sql = (strings: TemplateStringsArray, ...parts: unknown[]): Sql => new Sql(strings, parts);
 
-/** Text that is inserted unchanged: names from our own code, never text from outside. */
+/** Inserts a text unchanged: only names from our own code, never text from outside. */
 export const raw = (text: string): Sql => new Sql([text], []);
 
-/** Joins conditions by AND. An `undefined` condition stands for an absent filter, and is left out. At least one condition must remain. */
+/** Leaves out `undefined` conditions. At least one must remain. */
 export function all(conditions: readonly (Sql | undefined)[]): Sql {
   return conditions.filter((one) => one !== undefined).reduce((left, right) => sql`${left} AND ${right}`);
 }
 
-/** Joins pieces by commas. There must be at least one piece. */
+/** At least one piece. */
 export const list = (parts: readonly Sql[]): Sql => parts.reduce((left, right) => sql`${left}, ${right}`);
 
-/** Joins queries by UNION ALL. There must be at least one query. */
+/** At least one query. */
 export const union = (queries: readonly Sql[]): Sql => queries.reduce((left, right) => sql`${left} UNION ALL ${right}`);
 
 const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** A class of `entities/`. */
 export type Entity<E = object> = new () => E;
 export type Column<E> = Extract<keyof E, string>;
 
-/** @returns the name of the column that holds a property of an entity */
 export const columnOf = (property: string): Sql => raw(snakeCase(property));
 
-/** @returns the table that holds an entity's rows */
 export function tableOf(entity: Entity): string {
   const table = getMetadataArgsStorage().tables.find(({ target }) => target === entity);
   if (typeof table?.name !== 'string') throw new Error(`${entity.name} is not an entity`);
   return table.name;
 }
 
-/** A column list such as `error_code AS "errorCode"`, with the type of the rows that it selects. */
+/** Columns such as `error_code AS "errorCode"`, with the type of the selected rows. */
 export class Columns<Row> extends Sql {
   declare readonly row: Row;
 
-  /** Adds columns of another table. */
   and<More>(others: Columns<More>): Columns<Row & More>;
   /** Adds computed columns, such as `` sql`body IS NULL AS purged` ``. */
   and<More>(computed: Sql): Columns<Row & More>;
@@ -68,21 +62,17 @@ export class Columns<Row> extends Sql {
   }
 }
 
-/** A column list that belongs to no entity, such as the `*` of a subselect. */
+/** Selects what belongs to no entity, such as the `*` of a subselect. */
 export function selection<Row>(selected: Sql): Columns<Row> {
   return new Columns<Row>(['', ''], [selected]);
 }
 
-/** The row that a column list selects. */
 export type RowOf<C extends Columns<unknown>> = C['row'];
 
-/** The selected properties of an entity, or a map from names in the row to properties: `{ clubSlug: 'slug' }`. */
+/** The properties, or a map from names in the row to properties: `{ clubSlug: 'slug' }`. */
 type Named<E> = Readonly<Record<string, Column<E>>>;
 
-/**
- * Returns the columns of an entity's table. Their names are the names of the properties, or names that the caller chooses.
- * @param alias the alias of the table in the statement, if the table has an alias
- */
+/** The columns are named after the properties, or as the caller chooses. */
 export function columns<E extends object, K extends Column<E>>(
   entity: Entity<E>,
   properties: readonly K[],
@@ -110,8 +100,8 @@ export function columns<E extends object>(
 }
 
 /**
- * Returns the values that a change sets. These are the given values that are not undefined.
- * @param values the values, such as `{ title: input.title, updatedAt: now }`
+ * Returns the values that are not undefined, for a change.
+ * @param values such as `{ title: input.title, updatedAt: now }`
  */
 export function given<V extends object>(values: V): { [Name in keyof V]?: Exclude<V[Name], undefined> } {
   const set = Object.entries(values).filter(([, value]) => value !== undefined);

@@ -2,18 +2,15 @@
 import type { Database } from './database.ts';
 import { raw, sql, tableOf, type Entity } from './sql.ts';
 
-/**
- * A table is analyzed if at least this fraction of its rows is new. Autovacuum uses the same fraction (`autovacuum_analyze_scale_factor`).
- */
+/** Autovacuum uses this fraction, too (`autovacuum_analyze_scale_factor`). */
 const newPart = 0.1;
-/** The minimum number of new rows after which a table is analyzed. If there are fewer new rows, every query plan is fast. */
+/** For fewer new rows, every query plan is fast. */
 const least = 1_000;
 
 /**
- * Makes Postgres analyze a table after many rows were added. Autovacuum also analyzes the table, but only after a minute or two. Until
- * then, each statement may use a plan for an almost empty table, and read all new rows. If the process dies before the analysis, autovacuum
- * still makes it later.
- * @param added the number of rows that a committed transaction has just added
+ * Analyzes a table after many rows were added. Autovacuum does this only after a minute or two; until then, statements may use a plan for
+ * an almost empty table.
+ * @param added rows that a committed transaction has just added
  */
 export async function analyzeAfter(db: Database, entity: Entity, added: number): Promise<void> {
   if (added < least) return;

@@ -1,13 +1,12 @@
 /** Writes rows of several callers in one statement. If Postgres refuses a row, the other rows are still written. */
 import { isRefusal } from './errors.ts';
 
-/** The outcome of an item: the result of the statement for this item, or the reason why Postgres refused the item. */
 export type Written<Result> = { result: Result } | { error: unknown };
 
 /**
- * Writes all items in one statement. If Postgres refuses the batch, the batch is split in halves until the faulty item is alone.
- * @param write the statement, which returns the results in the order of its items
- * @returns the outcome of each item, in the order of the items
+ * If Postgres refuses the batch, it is split in halves until the faulty item is alone.
+ * @param write returns the results in the order of its items
+ * @returns the outcomes in the order of the items
  * @throws the error of a statement that fails for any other reason
  */
 export async function writeTogether<Item, Result>(

@@ -1,6 +1,6 @@
 /**
- * Runs programs that read untrusted files. The programs run with low priority, and with limits for time, memory and disk. All child
- * processes of a program end when the program ends or exceeds a limit, or when this process dies.
+ * Runs programs that read untrusted files, with low priority and limits for time, memory and disk. All their child processes end with them,
+ * or when this process dies.
  */
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,34 +8,30 @@ import { bytesIn } from './work-directory.ts';
 
 export interface ProgramBounds {
   timeMs: number;
-  /** The private writable memory of each process, such as heap, thread stacks and library data (ADR 57). */
+  /** Private writable memory of each process (ADR 57). */
   memoryMb: number;
-  /** The largest file that a process may write. */
   fileBytes: number;
-  /** The limit of CPU seconds of each process. The limit also ends a child process that has left the process group of its parent. */
+  /** CPU seconds of each process. This also ends a child that has left its parent's process group. */
   cpuSeconds?: number;
-  /** The maximum size of all files below a directory together, measured every second. */
+  /** The size of all files below a directory, measured every second. */
   directory?: { path: string; bytes: number };
 }
 
 export interface BoundedRun {
   bounds: ProgramBounds;
-  /** The whole environment of the program. */
   env: NodeJS.ProcessEnv;
   /** Ends the program. */
   signal: AbortSignal;
-  /** The working directory; if absent, the working directory of this process. */
+  /** The directory of this process if absent. */
   cwd?: string;
-  /** Receives the standard output in pieces. If absent, the output is discarded. The error output is always discarded. */
+  /** The standard output in pieces. The error output is always discarded. */
   onOutput?: (text: string) => void;
 }
 
 /**
- * Starts the program in its own process group, with limits that its children inherit. A guard, which is a second process, reads a pipe from
- * this process. When the pipe is closed, the guard ends the whole group. This process closes the pipe, or the kernel does if this process
- * dies. If the
- * memory limit cannot be set, the script skips it, because a stricter limit already exists. The shell waits for the program and for the
- * guard. Otherwise they would remain as zombies in a container whose first process does not reap them.
+ * Starts the program in its own process group, with limits that its children inherit. A second process, the guard, reads a pipe and ends
+ * the whole group when the pipe is closed, also because this process died. If the memory limit cannot be set, a stricter limit already
+ * exists. The shell waits for both. Otherwise they would stay as zombies in some containers, because the first process does not reap them.
  */
 const script = `
 ulimit -d "$1" 2>/dev/null
@@ -53,16 +49,16 @@ code=$?
 { kill -9 "$watcher"; wait "$watcher"; } >/dev/null 2>&1
 exit "$code"`;
 
-/** A shell counts the size of a file in blocks of this many bytes. */
+/** Shells count file sizes in such blocks. */
 const blockBytes = 512;
 const everyMs = 1_000;
-/** The maximum wait after the end of a program: first for the end of its output, and then for the end of its last child. */
+/** The wait for the end of the output, and then for the end of the last child. */
 const drain = { ms: 1_000, stepMs: 20 } as const;
 
 /**
- * The result does not say why a program failed. The exit code does not show whether the program exceeded a limit or had an error.
+ * The exit code does not show whether the program exceeded a limit or had an error.
  * @param file an absolute path
- * @returns `failed` if the exit code of the program is not 0, or if the program exceeded a limit
+ * @returns `failed` if the exit code is not 0, or the program exceeded a limit
  * @throws the signal's reason; Error if no process can be started
  */
 export async function runBounded(
@@ -74,7 +70,7 @@ export async function runBounded(
   const limits = [bounds.memoryMb * 1_024, Math.ceil(bounds.fileBytes / blockBytes), Math.ceil(bounds.cpuSeconds ?? 0)];
   const running = spawn('/bin/sh', ['-c', script, 'sh', ...limits.map(String), file, ...args], {
     env,
-    detached: true, // The program has its own process group, which ends as a whole.
+    detached: true, // Its own process group, which ends as a whole.
     stdio: ['pipe', onOutput ? 'pipe' : 'ignore', 'ignore'], // the error output is discarded, because its messages may quote the file
     ...(cwd !== undefined && { cwd }),
   });
@@ -102,7 +98,7 @@ export async function runBounded(
   }
 }
 
-/** @returns the exit code, once the output has been read; null if a signal ended the program */
+/** @returns the exit code after the output was read; null if a signal ended the program */
 function endOf(running: ReturnType<typeof spawn>): Promise<number | null> {
   return new Promise((resolve, reject) => {
     running.once('error', reject);
@@ -123,10 +119,7 @@ function signalGroup(pid: number, signal: 'SIGKILL' | 0): boolean {
   }
 }
 
-/**
- * Ends child processes that still run after the program, and waits for their end. Otherwise they could write into the directory while it is
- * removed.
- */
+/** Children that still run could write into the directory while it is removed. */
 async function endGroup(pid: number): Promise<void> {
   if (!signalGroup(pid, 'SIGKILL')) return;
   for (let waited = 0; waited < drain.ms && signalGroup(pid, 0); waited += drain.stepMs) await sleep(drain.stepMs);

@@ -1,10 +1,10 @@
-/** The OCR program that adds a text layer to scanned pages of a PDF, such as ocrmypdf: how to start it, and how to check it (DEC-172). */
+/** The OCR program that adds a text layer to scanned pages, such as ocrmypdf: how to start and check it (DEC-172). */
 import { open, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findProgram, runCommand } from './placeholder-command.ts';
 import { inWorkDirectory } from './work-directory.ts';
 
-/** The values of the command's placeholders: paths, the languages by their names in tesseract, and the pages, such as `1-3,7`. */
+/** The values of the placeholders. Languages have their names in tesseract; pages are such as `1-3,7`. */
 export interface OcrTask {
   input: string;
   output: string;
@@ -15,11 +15,11 @@ export interface OcrTask {
 export const ocrPlaceholders = ['input', 'output', 'languages', 'pages'] as const satisfies (keyof OcrTask)[];
 
 export interface OcrProgram {
-  /** Whether the command has a placeholder for pages. If not, it processes the whole file. */
+  /** Whether the program accepts a range of pages. If not, it processes the whole file. */
   readonly takesPages: boolean;
   /**
-   * @param directory the only working directory of the program; its files together have a size limit
-   * @returns `absent` if there is no such executable file. `failed` if the program failed or exceeded a bound
+   * @param directory its files together have a size limit
+   * @returns `absent` if there is no such executable file; `failed` if the program failed or exceeded a limit
    * @throws the signal's reason
    */
   run(
@@ -27,18 +27,14 @@ export interface OcrProgram {
     options: { directory: string; timeMs: number; signal: AbortSignal },
   ): Promise<'done' | 'failed' | 'absent'>;
   /**
-   * Makes the program read a test page within its limits. Skips this test if the same program file has already passed the test with these
-   * languages, and has not changed since then.
-   * @param options.force if true, never skips the test, for example after a failure
-   * @returns a text that says what is wrong, and what to do; undefined if nothing is wrong
+   * Lets the program read a test page, unless this program file has already passed with these languages.
+   * @param options.force never skips the test, for example after a failure
+   * @returns the problem and the remedy; undefined if nothing is wrong
    */
   flawFor(languages: string, options?: { force: boolean }): Promise<string | undefined>;
 }
 
-/**
- * The limits of each process. The processes of the program (python, ghostscript and tesseract) run one after another. For a scanned page
- * they need 0.2 to 0.5 GB of memory.
- */
+/** Limits of each process. A scanned page needs 0.2 to 0.5 GB of memory. */
 export const ocrBounds = {
   memoryMb: 1_536,
   fileBytes: 512 * 1_024 * 1_024,
@@ -47,12 +43,12 @@ export const ocrBounds = {
 } as const;
 
 /**
- * @param command the program and its arguments, with placeholders
- * @param workDirectory the working directory for the test page
+ * @param command with placeholders
+ * @param workDirectory for the test page
  */
 export function ocrProgramAt(command: readonly string[], workDirectory: string): OcrProgram {
   const [executable = '', ...template] = command;
-  /** For each set of languages, the program file that has passed the test, as a text that changes with the file. */
+  /** The program file that has passed the test, for each set of languages. */
   const right = new Map<string, string>();
 
   const run: OcrProgram['run'] = (task, { directory, timeMs, signal }) => {
@@ -93,7 +89,7 @@ export function ocrProgramAt(command: readonly string[], workDirectory: string):
   };
 }
 
-/** @returns a text that changes when the file changes. If `file` is a link, the file is the target of the link */
+/** @returns a text that changes when the file, or the target of the link, changes */
 async function identityOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => undefined);
   return [file, found?.dev, found?.ino, found?.size, found?.mtimeMs].join(' ');
@@ -110,7 +106,7 @@ async function isPdf(file: string): Promise<boolean> {
   }
 }
 
-/** The test page. It shows grey bars in a picture of 400 by 200 pixels, and has no letters. */
+/** The page has grey bars of 400 by 200 pixels, without letters. */
 function trialPdf(): Buffer {
   const [width, height] = [400, 200];
   const dots = Buffer.alloc(width * height, 0xff);

@@ -1,24 +1,23 @@
-/** Runs programs within limits. A deployment configures each program by a command with placeholders, such as `{input}`. */
+/** Runs programs within limits. The deployment configures each as a command with placeholders, such as `{input}`. */
 import { runBounded, type ProgramBounds } from './bounded-program.ts';
 import { lookUp } from './programs.ts';
 
 interface CommandRun {
-  /** The working directory, and the only directory for files of the program. It is removed after the work. */
+  /** The only directory for files of the program. It is removed after the work. */
   directory: string;
   bounds: ProgramBounds;
   signal: AbortSignal;
 }
 
-/** @returns the file that the command starts; undefined if it is not an executable file */
+/** @returns undefined if it is not an executable file */
 export async function findProgram([executable = '']: readonly string[]): Promise<string | undefined> {
   const [file] = (await lookUp(executable, process.env['PATH'] ?? '')).files;
   return file;
 }
 
 /**
- * @param command the program and its arguments, with placeholders
- * @param values the values by the names of their placeholders
- * @returns `absent` if there is no such executable file. `failed` if the program failed or exceeded a bound
+ * @param command with placeholders
+ * @returns `absent` if there is no such executable file; `failed` if the program failed or exceeded a limit
  * @throws the signal's reason
  */
 export async function runCommand(
@@ -34,8 +33,8 @@ export async function runCommand(
 }
 
 /**
- * The environment contains no secret of this service. Temporary files go into the directory that is removed after the work. Each program
- * may use only one thread, because more threads would slow down other work.
+ * The environment has no secret. Temporary files go into the directory that is removed after the work. The program gets one thread, because
+ * more would slow down other work.
  */
 const environmentIn = (directory: string): NodeJS.ProcessEnv => ({
   PATH: process.env['PATH'],
@@ -45,7 +44,7 @@ const environmentIn = (directory: string): NodeJS.ProcessEnv => ({
   OMP_THREAD_LIMIT: '1',
 });
 
-/** Replaces each placeholder once; a value that looks like a placeholder stays unchanged. */
+/** A value that looks like a placeholder stays unchanged. */
 function filled(word: string, values: Readonly<Record<string, string>>): string {
   return word.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
 }

@@ -1,20 +1,17 @@
-/** Finds programs of this machine on the PATH, and runs them with limits of time and output. */
+/** Finds programs on the PATH, and runs them with limits of time and output. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 export interface Lookup {
-  /** The absolute paths of the executable files with this name, in the order of the PATH. */
+  /** Absolute paths of executable files, in the order of the PATH. */
   readonly files: readonly string[];
-  /** A clause for each file of this name that cannot be executed. The clause contains the path and the reason. */
+  /** A clause with path and reason for each file that cannot be executed. */
   readonly unusable: readonly string[];
 }
 
-/**
- * The time limit for a program to print its version. It is long, because programs of Linux distributions load hundreds of libraries,
- * perhaps from a disk without a warm cache.
- */
+/** Programs of Linux distributions load hundreds of libraries, perhaps from a disk without a warm cache. */
 export const answerTimeoutMs = 15_000;
 const mostOutputBytes = 4 * 1_048_576;
 const mostWords = 200;
@@ -22,7 +19,7 @@ const mostWords = 200;
 const drainMs = 500;
 
 /**
- * Finds a program without starting it.
+ * Finds the files of a program without starting the program.
  * @param program a path, or a name to find in the absolute directories of `searchPath`
  */
 export async function lookUp(program: string, searchPath: string): Promise<Lookup> {
@@ -40,10 +37,7 @@ export async function lookUp(program: string, searchPath: string): Promise<Looku
   return { files, unusable };
 }
 
-/**
- * @returns undefined if the file is executable, `absent` if the file does not exist, and otherwise the reason why the file is not
- * executable
- */
+/** @returns undefined if it is executable, `absent` if it does not exist, otherwise the reason */
 async function whyNotExecutable(file: string): Promise<string | undefined> {
   try {
     if (!(await stat(file)).isFile()) return 'is no file';
@@ -62,13 +56,11 @@ async function whyNotExecutable(file: string): Promise<string | undefined> {
 }
 
 /**
- * Starts a program and waits for its output, such as the text of `--version`. The program and its children end at the limit of time or
- * output.
+ * Waits for the output, such as the text of `--version`. The program and its children end at the limit of time or output.
  * @param program a path, or a name on the PATH
- * @param options.env the whole environment of the program; if absent, the environment of this process
- * @returns the standard output of the program, and then its standard error
- * @throws Error, when the program fails. Its message is a clause that can follow the program's name, and quotes the last words of the
- * output
+ * @param options.env the environment of this process if absent
+ * @returns the standard output, then the standard error
+ * @throws Error if the program fails; the message can follow the program's name, and quotes the last words of the output
  */
 export function askProgram(
   program: string,
@@ -79,7 +71,7 @@ export function askProgram(
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true, // The program has its own process group, so that the children of a script end with the script.
+      detached: true, // Its own process group, so that the children of a script end with the script.
       ...(env !== undefined && { env }),
     });
     const output = { out: [] as Buffer[], error: [] as Buffer[], bytes: 0 };
@@ -88,7 +80,7 @@ export function askProgram(
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // The error means that all processes of the group have already ended.
+        // All processes of the group have already ended.
       }
     };
     const fail = (why: string) => {
@@ -130,7 +122,7 @@ export function askProgram(
   });
 }
 
-/** @returns the first words of a program's output, to be quoted in a message */
+/** A message quotes these words. */
 export function firstWords(output: string): string {
   const line = output.split('\n').find((one) => one.trim() !== '');
   return line === undefined ? 'nothing' : `"${printable(line).slice(0, mostWords)}"`;
@@ -141,8 +133,5 @@ function lastWords(output: string): string {
   return line === undefined ? 'it prints nothing' : printable(line).slice(-mostWords);
 }
 
-/**
- * Replaces characters that cannot be printed. If a program was built for another processor, a shell reads it as a script, and its error
- * message quotes bytes of the program.
- */
+/** A shell reads a program for another processor as a script, and its message then quotes bytes. */
 const printable = (line: string): string => line.replaceAll(/[\p{C}\uFFFD]+/gu, '?').trim();

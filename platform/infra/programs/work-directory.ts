@@ -1,15 +1,12 @@
-/**
- * Creates directories for the working files of a process. Each directory is removed after its work. If the process was killed, the next
- * process removes the directory at its start.
- */
+/** Directories for working files. Each is removed after its work. If the process was killed, the next process removes it. */
 import { lstat, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
-/** The beginning of each directory's name. The process id and a unique suffix follow. */
+/** The process id and a unique suffix follow. */
 const prefix = 'club-learning-work-';
 const named = /^club-learning-work-(\d+)-\w+$/;
 
-/** @param root exists @returns the result of `work` @throws the error of `work`, after the directory was removed */
+/** @param root exists @throws the error of `work` */
 export async function inWorkDirectory<T>(root: string, work: (directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(path.join(root, `${prefix}${process.pid}-`));
   try {
@@ -19,13 +16,12 @@ export async function inWorkDirectory<T>(root: string, work: (directory: string)
   }
 }
 
-/** @returns the number of free bytes */
 export async function freeBytes(root: string): Promise<number> {
   const { bavail, bsize } = await statfs(root);
   return bavail * bsize;
 }
 
-/** @returns the bytes of all files below a directory; a file that disappears during the count has 0 bytes */
+/** @returns the size; a file that disappears meanwhile has 0 bytes */
 export async function bytesIn(directory: string): Promise<number> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const sizes = entries
@@ -39,8 +35,7 @@ export async function bytesIn(directory: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Removes the directories of killed processes, at the start of this process. The name of a directory contains the process id; other
- * directories stay. */
+/** Called at the start. The name contains the process id; other directories stay. */
 export async function removeAbandoned(root: string): Promise<void> {
   const abandoned = (await readdir(root)).filter((name) => {
     const [, pid] = named.exec(name) ?? [];

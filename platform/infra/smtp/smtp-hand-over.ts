@@ -1,4 +1,4 @@
-/** Sends messages to an SMTP server, and reports the exact outcome of each message. It is for e-mails that must not be sent twice. */
+/** Sends messages to an SMTP server, and reports the exact outcome, for e-mails that must not be sent twice. */
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { createTransport, type SendMailOptions } from 'nodemailer';
@@ -8,7 +8,7 @@ import type { Secret } from '../../core/secret.ts';
 import { smtpTimeLimits } from './smtp.ts';
 
 export interface HandedMessage {
-  /** The sender's address in the envelope, to which bounces go. */
+  /** Bounces go to this address. */
   envelopeFrom: string;
   from: { name: string; address: string };
   to: string;
@@ -17,13 +17,12 @@ export interface HandedMessage {
   text: string;
   html: string;
   messageId: string;
-  /** Further headers. Each header stays on one line, because mail programs that offer one-click unsubscribe do not read folded headers. */
+  /** The headers are not folded, because mail programs with one-click unsubscribe do not read folded headers. */
   headers: Readonly<Record<string, string>>;
-  /** The DKIM key of the sender's domain; without a key the message is not signed here. */
+  /** Without a key the message is not signed here. */
   signWith?: SigningKey;
 }
 
-/** A key for DKIM signatures (RSA). */
 export interface SigningKey {
   domain: string;
   /** The name of the key in the domain's DNS. */
@@ -32,46 +31,38 @@ export interface SigningKey {
   privateKey: string;
 }
 
-/** The outcome of a message. */
 export type HandOver =
-  /** The server has accepted the message. */
   | { kind: 'accepted'; reply: string }
-  /**
-   * The server has refused the message. A reply 5xx is permanent, and a reply 4xx is temporary. A refusal before the message was announced
-   * is always temporary.
-   */
+  /** A reply 5xx is permanent, and 4xx is temporary. A refusal before the message was announced is always temporary. */
   | { kind: 'refused'; permanent: boolean; reply: string }
-  /** The message did not reach the server: an error came before its last byte was written. */
+  /** An error came before the last byte was written. */
   | { kind: 'not_sent'; reply: string }
-  /** The connection failed after the last byte and before the answer, so the outcome is unknown. */
+  /** The connection failed after the last byte and before the answer. */
   | { kind: 'unknown' };
 
 export interface SmtpHandOver {
-  /** The number of connections. It is also the maximum number of messages that are sent at the same time. */
+  /** The number of messages that are sent at the same time. */
   connections: number;
-  /** Runs the work when a connection is idle, and reserves the connection for it. The work may make one `handOver`. */
+  /** Runs the work when a connection is idle. It may make one `handOver`. */
   onConnection: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Works like `onConnection`, but if no connection becomes idle in time, it does nothing and returns undefined. */
+  /** If no connection becomes idle in time, does nothing and returns undefined. */
   onConnectionWithin: <T>(limitMs: number, work: () => Promise<T>) => Promise<T | undefined>;
   handOver: (message: HandedMessage) => Promise<HandOver>;
   close(): void;
 }
 
 /**
- * The connections for campaigns in one process. A distant server takes a tenth of a second for each message. So ten connections send 100
- * e-mails a second, which is the maximum rate of a club. A killed worker leaves at most this many e-mails with an unknown outcome.
+ * The number of connections in one process. A distant server takes a tenth of a second for each message. So ten connections send 100
+ * e-mails a second, the maximum
+ * rate of a club. A killed worker leaves at most this many e-mails with an unknown outcome.
  */
 export const campaignConnections = 10;
 
-/** The time limit of a whole message, however slow the server is. It is shorter than the lease of an e-mail (90 s). */
+/** This limit is shorter than the lease of an e-mail (90 s). */
 const messageLimitMs = 60_000;
-/** The maximum number of characters of a server's reply that are stored. */
 const longestReply = 300;
 
-/**
- * @param settings the settings. Only tests set `limit`, a signal that aborts each message. Without `limit`, a message is aborted after a
- * minute
- */
+/** @param settings only tests set `limit`; by default a message is aborted after a minute */
 export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSettings): SmtpHandOver {
   const transport = createTransport({
     url: smtpUrl.reveal(),
@@ -80,8 +71,7 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
     maxRequeues: 0,
     ...smtpTimeLimits,
   });
-  // The connection reads the message itself, not a copy that is buffered in advance. So the end of the message shows that the connection
-  // has written all of it.
+  // The connection reads the message itself, not a copy. So the end of the message shows that all of it is written.
   transport.use('stream', (mail, callback) => {
     const { bytes, onWritten } = mail.data as Message;
     mail.message.createReadStream = () => Readable.from(inPieces(bytes)).once('end', onWritten);
@@ -89,7 +79,6 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
   });
   let idle = connections;
   const waiting = new Set<() => void>();
-  /** @returns whether the caller has got a connection */
   const takeConnection = (limitMs?: number) => {
     if (idle > 0) {
       idle -= 1;
@@ -132,7 +121,7 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
       const onWritten = () => {
         isWritten = true;
       };
-      // Closes the connection to abort the message. Otherwise a message that was reported as not sent could still be sent later.
+      // Without this signal, a message that was reported as not sent could still be sent later.
       const tooLate = new AbortController();
       let timer: NodeJS.Timeout | undefined;
       try {
@@ -172,21 +161,18 @@ interface SmtpError {
 }
 
 /**
- * The codes of nodemailer's errors that contain a reply about the envelope or the message. A reply in any other error is about the
- * connection: its greeting, TLS or the password.
+ * In these errors of nodemailer the reply is about the envelope or the message, otherwise about the connection: its greeting, TLS or the
+ * password.
  */
 const aboutMessage: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE']);
 
 interface Message extends SendMailOptions {
   bytes: Buffer;
-  /** A function that is called when the connection has read the whole message. From then on, the last byte may have been sent. */
+  /** The connection has read the whole message, so the last byte may have been sent. */
   onWritten: () => void;
 }
 
-/**
- * Message-ID and Date are not signed, because some providers replace them. The unsubscribe headers are signed, because mailbox providers
- * otherwise show no unsubscribe button.
- */
+/** Some providers replace Message-ID and Date. Without signed unsubscribe headers, mailbox providers show no unsubscribe button. */
 const signedHeaders = [
   'From',
   'Reply-To',
@@ -201,7 +187,7 @@ const signedHeaders = [
   'Feedback-ID',
 ].join(':');
 
-/** @throws Error, when the key cannot sign. A message of the domain must not be sent without a signature */
+/** @throws Error if the key cannot sign: a message of the domain must not be sent without a signature */
 async function signed(message: Buffer, { domain, selector, privateKey }: SigningKey): Promise<Buffer> {
   const keys = [{ domainName: domain, keySelector: selector, privateKey }];
   const whole = await buffer(new Dkim({ keys, headerFieldNames: signedHeaders }).sign(message));
@@ -239,10 +225,7 @@ function composeUnsigned({
     .build();
 }
 
-/**
- * Returns a header that stays on one line, because nodemailer does not fold a `prepared` header. Line breaks in the value become blanks, so
- * the value cannot begin another header.
- */
+/** nodemailer does not fold a `prepared` header. Line breaks become blanks, so the value cannot begin another header. */
 const onOneLine = (value: string) => ({ prepared: true, value: value.replaceAll(/[\r\n]+/g, ' ') });
 
 const pieceBytes = 16_384;
@@ -250,7 +233,7 @@ function* inPieces(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
 }
 
-/** Removes addresses from a server's reply, because the reply may repeat the recipient's address. */
+/** Removes addresses, because the reply may repeat the recipient's address. */
 export const withoutAddresses = (reply: string) =>
   reply
     .replaceAll(/\S+/g, (word) => (word.slice(1, -1).includes('@') ? '<address>' : word))

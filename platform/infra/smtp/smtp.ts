@@ -5,19 +5,18 @@ import { icalendarOf, type CalendarEvent } from '../../core/time/calendar.policy
 import type { Secret } from '../../core/secret.ts';
 import { describeError } from '../describe-error.ts';
 
-/** The timeouts for connecting, for the greeting, and for each silence on the connection. */
+/** The time limits for connecting, for the greeting, and for each silence. */
 export const smtpTimeLimits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
-/** After a broken connection, the pool does not send the message again. The e-mail has a row in Postgres, which schedules the next try. */
+/** The e-mail's row in Postgres schedules the next try. */
 const maxRequeues = 0;
 
-/** The number of messages that are sent at the same time. */
 export const smtpConnections = 4;
-/** The time limit of a whole message, however slow the server is. It is shorter than the lease of an e-mail (60 s). */
+/** This limit is shorter than the lease of an e-mail (60 s). */
 const messageLimitMs = 45_000;
 
 export interface SmtpSettings {
   smtpUrl: Secret;
-  /** The sender, as `Name <address>`. */
+  /** `Name <address>`. */
   from: string;
 }
 
@@ -28,19 +27,18 @@ export interface SmtpMessage {
   html: string;
   /** The local part of the Message-ID. */
   messageKey: string;
-  /** The address for replies; the sender's address if absent. */
+  /** If absent, replies go to the sender's address. */
   replyTo?: string;
-  /** The calendar entry in the mail. */
   calendar?: CalendarEvent;
 }
 
 export interface SmtpSender {
-  /** Resolves when the server has accepted the message. Rejects with an error that names the reply code. */
+  /** Rejects with an error that names the reply code. */
   sendMail: (message: SmtpMessage) => Promise<void>;
   close(): void;
 }
 
-/** @param from a sender as `Name <address>`, or only an address @returns the address */
+/** @param from `Name <address>`, or only an address @returns the address */
 export function addressIn(from: string): string {
   return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from.trim();
 }
@@ -75,7 +73,7 @@ export function createSmtpSender({ smtpUrl, from }: SmtpSettings): SmtpSender {
           tooSlow(),
         ]);
       } catch (error) {
-        // The connection is still busy with the message. It is closed, because a slow server must not block the whole pool.
+        // The connection is still busy with the message. A slow server must not block the whole pool.
         if (error instanceof TooSlow && transport === own) {
           transport = open();
           own.close();
@@ -97,8 +95,8 @@ async function tooSlow(): Promise<never> {
 }
 
 /**
- * Connects to the server, and signs in if the address contains a user. Sends no message.
- * @returns a sentence for a mistake, which says what to do
+ * Signs in if the address contains a user. Sends no message.
+ * @returns a mistake and its remedy
  */
 export async function smtpMistakes(smtpUrl: Secret, variable: string): Promise<string[]> {
   const transport = createTransport({ url: smtpUrl.reveal(), ...smtpTimeLimits });

@@ -1,4 +1,4 @@
-/** Checks with a real upload whether the buckets accept files in the form in which browsers send them. */
+/** Checks with a real upload whether the buckets accept files as browsers send them. */
 import { randomUUID } from 'node:crypto';
 import { describeError } from '../describe-error.ts';
 import { createObjectStore, keyPrefix, type ObjectStoreSettings } from './object-store.ts';
@@ -7,9 +7,9 @@ const answerMs = 20_000;
 const type = 'text/plain';
 
 /**
- * Uploads a file to each bucket by a signed address. Then uploads the file a second time, and the bucket must refuse this. For each origin,
- * the function also sends the preflight request that a page would send. At the end, it removes the files.
- * @returns a sentence for each mistake, which says what to do
+ * Uploads a file to each bucket, and checks that a second upload is refused. For each origin, it sends the preflight request of a browser.
+ * At the end it removes the files.
+ * @returns the mistakes, each with its remedy
  */
 export async function bucketMistakes(settings: ObjectStoreSettings, origins: readonly string[]): Promise<string[]> {
   const storage = createObjectStore(settings);
@@ -47,7 +47,7 @@ export async function bucketMistakes(settings: ObjectStoreSettings, origins: rea
         const { code, name } = describeError(error);
         return [`S3 cannot be used with ${named} (${code ?? name}): is S3_ENDPOINT right, and is the server up?`];
       } finally {
-        // Also removes the file if an answer got lost, because the file may exist.
+        // If an answer got lost, the file may exist.
         if (!isRemoved) await storage.remove(key).catch(() => undefined);
       }
     });
@@ -57,7 +57,6 @@ export async function bucketMistakes(settings: ObjectStoreSettings, origins: rea
   }
 }
 
-/** Sends the preflight request of a browser. */
 async function corsMistakes(url: string, named: string, origin: string): Promise<string[]> {
   const answer = await fetch(url, {
     method: 'OPTIONS',

@@ -1,10 +1,10 @@
 /** The CORS rules of a bucket: which pages may upload files to signed addresses in a browser, and read files (MED-12). */
 import { GetBucketCorsCommand, PutBucketCorsCommand, type CORSRule, type S3Client } from '@aws-sdk/client-s3';
 
-/** The id by which our rule is found among the other rules of the bucket. */
+/** This id finds our rule among the other rules of the bucket. */
 const ruleId = 'club-learning';
 
-/** The methods and headers that a browser needs for an upload. */
+/** A browser needs these methods and headers for an upload. */
 const needed = { methods: ['PUT', 'GET'], headers: ['content-type', 'if-none-match'] } as const;
 
 const ruleFor = (origins: readonly string[]): CORSRule => ({
@@ -17,11 +17,10 @@ const ruleFor = (origins: readonly string[]): CORSRule => ({
 });
 
 /**
- * Ensures that pages of these origins may upload files. If the rules allow it already, nothing changes. Otherwise our rule is replaced
- * and comes first. It is safe to repeat this function.
- * @param origins the origins of the pages, such as `https://dashboard.example.com`
+ * Lets pages of these origins upload files. If the rules do not allow it yet, our rule is replaced and comes first. Safe to repeat.
+ * @param origins such as `https://dashboard.example.com`
  * @returns whether the rules have changed
- * @throws the store's error if the key lacks the permission, or if the store has no CORS rules
+ * @throws the store's error, for example if the key lacks the permission
  */
 export async function allowOrigins(client: S3Client, Bucket: string, origins: readonly string[]): Promise<boolean> {
   const rules = await rulesOf(client, Bucket);

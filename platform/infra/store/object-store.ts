@@ -1,6 +1,6 @@
 /**
  * Files in S3. Callers stream or upload them; the service reads parts, signs addresses, copies files, and erases them with all versions.
- * The key of a file decides its bucket: everyone may read keys that begin with `public/`; the rest is private (MED-5).
+ * Everyone may read keys that begin with `public/`; the rest is private (MED-5).
  */
 import type { Readable } from 'node:stream';
 import {
@@ -31,32 +31,28 @@ import { completeUpload, joinParts, withTimeToJoin, type Joining } from './part-
 import { sendFile, type SentFile } from './send-file.ts';
 import { createAddressSigner } from './signed-addresses.ts';
 
-/** The size of a part of an upload, in bytes. It is the smallest size that S3 accepts, because an upload keeps one part in memory. */
+/** The smallest size that S3 accepts, because an upload keeps one part in memory. */
 const partBytes = 5 * 1_024 * 1_024;
-/** The longest wait for an answer of S3. */
 const answerMs = 20_000;
 
-/**
- * `copiedAtOnce` is the number of bytes of one copy request, which is small enough for the store to answer in time. `copiesAtOnce` is the
- * number of concurrent copy requests.
- */
+/** `copiedAtOnce`: bytes of one copy request, few enough for an answer in time. `copiesAtOnce`: requests at the same time. */
 const copiedAtOnce = 64 * 1_024 * 1_024;
 const copiesAtOnce = 4;
 
-/** The lifetime of an address that is used immediately. The store's clock may be slow. */
+/** The address is used immediately, but the store's clock may be slow. */
 const sendSeconds = 15 * 60;
 
-/** The maximum number of tries of a removal, if other removals of the same file run at the same time. */
+/** A removal is repeated if other removals of this file run at the same time. */
 const removalRounds = 5;
 
-/** A signed request. Everyone who has it can send the request until it expires. */
+/** Everyone who has this request can send it until it expires. */
 export interface SignedRequest {
   url: string;
-  /** Names in lower case. The headers are signed too, so each must be sent with this value. */
+  /** Names in lower case. The signature covers them, so each must be sent with this value. */
   headers: Record<string, string>;
 }
 
-/** The headers that a file gets when it is fetched by an unsigned address. */
+/** The headers of the file when it is fetched by an unsigned address. */
 export interface StoredHeaders {
   contentType: string;
   disposition?: string;
@@ -65,78 +61,72 @@ export interface StoredHeaders {
 
 const publicPrefix = 'public/';
 
-/** The key prefix of public files, and the key prefix of private files. A private file can be read only by a signed address. */
+/** A private file can be read only by a signed address. */
 export const keyPrefix = { public: publicPrefix, private: 'media/' } as const;
 
 export interface ObjectStore {
-  /** The base address of public files in links of the API, without a trailing slash. */
+  /** The beginning of links in the API, without a trailing slash. */
   linksUrl: string;
-  /**
-   * Stores the stream as a file. If the stream fails while the store is reachable, nothing is stored.
-   * @throws the error of the stream or of the store
-   */
+  /** If the stream fails while the store is reachable, nothing is stored. */
   put(key: string, contentType: string, body: Readable): Promise<void>;
   /** @returns at most `length` bytes from `offset`, which must be inside the file; undefined if the file does not exist */
   read(key: string, offset: number, length: number): Promise<Buffer | undefined>;
   /**
    * @param signal ends the reading
-   * @param part a range inside the file; the whole file if absent
-   * @returns the bytes of the file; undefined if the file does not exist. Reading them throws if the store is silent for some time
+   * @param part the whole file if absent
+   * @returns undefined if the file does not exist. Reading throws if the store is silent for some time
    */
   stream(
     key: string,
     signal: AbortSignal,
     part?: { offset: number; length: number },
   ): Promise<AsyncIterable<Buffer> | undefined>;
-  /** @returns the size of the file in bytes; undefined if it does not exist */
+  /** @returns undefined if the file does not exist */
   size(key: string): Promise<number | undefined>;
   /**
-   * Signs a request that uploads one file with this type and exactly this length. The store accepts the request only while the file does
-   * not exist, so an inspected file cannot be replaced. If two such requests arrive at the same time, the store accepts only one of them.
-   * @param length the length of the file in bytes
-   * @param seconds the lifetime of the address by the store's clock; an upload that began in time may end later
+   * Signs an upload of one file with this type and exactly this length. The store accepts it only while the file does not exist, so an
+   * inspected file cannot be replaced.
+   * @param length in bytes
+   * @param seconds by the store's clock; an upload that began in time may end later
    */
   signPut(key: string, contentType: string, length: number, seconds: number): Promise<SignedRequest>;
   /**
-   * Streams the body of a request with exactly this length into a file, only while no such file exists.
-   * @param signal cancels the upload. Nothing is then stored, unless the last byte had already been sent
-   * @returns `exists` if the file already exists, whatever the body contains
+   * Streams a body of exactly this length into a file, only while no such file exists.
+   * @param signal cancels the upload. Then nothing is stored, unless the last byte had already been sent
+   * @returns `exists` if the file already exists
    * @throws the signal's reason; Error if the body ends early, or the store refuses it
    */
   putOnce(key: string, contentType: string, length: number, body: Readable, signal: AbortSignal): Promise<SentFile>;
   /**
-   * @param answer the headers of the response; the stored headers if absent
-   * @param seconds the lifetime of the address by the store's clock. If absent, the address is valid for at least 15 minutes, and other
-   * callers may get the same address (MED-6)
-   * @returns an address from which the file can be fetched
+   * @param answer headers of the response; the stored headers if absent
+   * @param seconds by the store's clock. If absent, at least 15 minutes, and other callers may get this address (MED-6)
    */
   signGet(key: string, answer?: { disposition: string; contentType: string }, seconds?: number): Promise<string>;
-  /** @returns the permanent public address of a file @throws Error if the file is private */
+  /** @returns the permanent public address @throws Error if the file is private */
   publicAddress(key: string): string;
   /**
-   * Copies a file inside the store, also into the other bucket. The target appears only when it is complete.
+   * Copies inside the store, also into the other bucket. The target appears only when it is complete.
    * @param headers all headers of the copy, which gets no header of the original
-   * @param signal cancels the copy. Parts of the canceled copy may then remain in the store. A removal of the target also removes these
-   * parts
+   * @param signal cancels the copy. A removal of the target also removes the parts that then remain
    * @returns whether the source exists
    */
   copy(from: string, to: string, headers: StoredHeaders, signal: AbortSignal): Promise<boolean>;
-  /** Empties the file and keeps its key, so that no other file can be uploaded under this key (see `signPut`). */
+  /** Empties the file but keeps the key, so that no other file can be uploaded under it (see `signPut`). */
   empty(key: string): Promise<void>;
-  /** Removes the file with every version that the bucket keeps, and the remains of broken uploads. A missing file counts as removed. */
+  /** Removes the file, every version in the bucket, and the remains of broken uploads. A missing file counts as removed. */
   remove(key: string): Promise<void>;
   /**
-   * Completes the file of a resumable upload whose parts are all stored.
-   * @param length the length of the whole file, in bytes
+   * Completes a resumable upload whose parts are all stored.
+   * @param length in bytes
    */
   joinParts(key: string, multipartId: string, length: number): Promise<Joining>;
-  /** Removes every file and upload whose key has this prefix, as `remove` does, except the keys to keep. */
+  /** Removes every file and upload with this prefix, as `remove` does, except the keys to keep. */
   removeUnder(prefix: string, isKept?: (key: string) => boolean): Promise<void>;
-  /** Aborts unfinished uploads to this file. The newest version of the file stays. */
+  /** Aborts unfinished uploads. The newest version of the file stays. */
   endUploads(key: string): Promise<void>;
   /**
-   * Ensures that pages of these origins may upload files to signed addresses of the private bucket.
-   * @returns whether the rules have changed @throws the error of the store, for example if our key has no permission to set the rules
+   * Lets pages of these origins upload files to signed addresses of the private bucket.
+   * @returns whether the rules have changed @throws the error of the store, for example if our key may not set the rules
    */
   allowOrigins(origins: readonly string[]): Promise<boolean>;
   close(): void;
@@ -149,14 +139,14 @@ export interface ObjectStoreSettings {
   secretAccessKey: Secret;
   privateBucket: string;
   publicBucket: string;
-  /** The public base address of the public bucket, without a trailing slash. */
+  /** The address of the public bucket, without a trailing slash. */
   publicFilesUrl: string;
   linksUrl: string;
 }
 
 /**
- * @param withinMs the longest wait for an answer; tests use another limit
- * @returns the configuration of a client for the store. Clients that use one such configuration share its connections
+ * @param withinMs for an answer; tests use another limit
+ * @returns a configuration; all clients with it share its connections
  */
 export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs): S3ClientConfig {
   return {
@@ -174,8 +164,8 @@ export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs):
 }
 
 /**
- * @param options.copiedBytes the bytes of a copy in one request; tests use another number
- * @param options.answeredWithinMs the longest wait for an answer, except for joining parts; tests use another limit
+ * @param options.copiedBytes of a copy in one request; for tests
+ * @param options.answeredWithinMs except for joining parts; for tests
  */
 export function createObjectStore(
   storage: ObjectStoreSettings,
@@ -295,7 +285,7 @@ export function createObjectStore(
     },
     endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
     async allowOrigins(origins) {
-      // This client is used only once, because the clock difference that it measures must not affect other clients.
+      // This client is used only once: the clock difference that it measures must not affect other clients.
       const own = new S3Client(clientConfig(storage));
       return allowOrigins(own, storage.privateBucket, origins).finally(() => own.destroy());
     },
@@ -325,13 +315,13 @@ async function copyInParts(
     }
   };
   await Promise.all(Array.from({ length: copiesAtOnce }, (_, first) => copyEach(first))).catch((error: unknown) => {
-    failed.abort(); // Stops the requests for the other parts.
+    failed.abort();
     throw error;
   });
   await completeUpload(client, { Bucket, Key, UploadId }, parts, abortSignal);
 }
 
-/** @throws Error if no bytes come within the time limit of an answer */
+/** @throws Error if no bytes come within the time limit */
 async function* withoutSilence(body: Readable): AsyncGenerator<Buffer> {
   const silence = setTimeout(() => body.destroy(new Error('The store sent no bytes in time')), answerMs);
   try {
@@ -345,7 +335,6 @@ async function* withoutSilence(body: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-/** Aborts unfinished multipart uploads. */
 async function abortUploads(
   client: S3Client,
   Bucket: string,
@@ -359,7 +348,7 @@ async function abortUploads(
     });
 }
 
-/** @throws the error of the store, for example if another process removes the same file at the same time */
+/** @throws the error of the store, for example if another process removes this file at the same time */
 async function removeOnce(client: S3Client, Bucket: string, Key: string): Promise<void> {
   await abortUploads(client, Bucket, Key);
   await client.send(new DeleteObjectCommand({ Bucket, Key }));
@@ -367,18 +356,18 @@ async function removeOnce(client: S3Client, Bucket: string, Key: string): Promis
     await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
 }
 
-/** Amazon's S3 accepts the removal of a missing file. Other servers may refuse it while another process removes the same file. */
+/** Amazon's S3 accepts the removal of a missing file. Other servers may refuse it while another process removes the file. */
 function goneMeanwhile(error: unknown): boolean {
   return error instanceof Error && /^NoSuch(Key|Upload|Version)$/.test(error.name);
 }
 
-/** Some stores have no versions. @throws any other error */
+/** Some stores have no versions. Then the list is empty. @throws any other error */
 function noVersions(error: unknown): ListObjectVersionsCommandOutput {
   if (error instanceof Error && error.name === 'NotImplemented') return { $metadata: {} };
   throw error;
 }
 
-/** Yields the versions and delete markers of one file, if versioning is or was enabled. The listing by prefix also returns other files. */
+/** The listing by prefix also returns other files. */
 async function* versionsOf(
   client: S3Client,
   Bucket: string,

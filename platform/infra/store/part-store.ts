@@ -18,33 +18,25 @@ import {
 import { S3Store, type MetadataValue, type Options } from '@tus/s3-store';
 import { ERRORS, TUS_RESUMABLE, Upload } from '@tus/server';
 
-/** The size of all parts except the last. A file of 10 GB has 1,280 parts, and S3 accepts 10,000. */
+/** 10 GB have 1,280 parts, and S3 accepts 10,000. */
 export const partBytes = 8 * 1_024 * 1_024;
 
-/**
- * The time limit for the request that joins the parts. Some stores copy the parts into the file, which takes half a minute for ten
- * gigabytes. The limit is below the 120 s for which the file listener waits. Other requests to a store have a shorter limit.
- */
+/** Some stores copy the parts into the file, which takes half a minute for ten gigabytes. The file listener waits longer, 120 s. */
 const joinedWithinMs = 100_000;
 
-/** The key prefix of remainders that are smaller than a part. */
+/** Remainders are smaller than a part. */
 const incompletePrefix = (key: string) => `${key}.part-`;
 
-/** The caller's record of an upload. */
 export interface UploadRecord {
   key: string;
   /** In bytes. */
   length: number;
-  /** The store's id of the upload; undefined if the upload has not begun. */
+  /** undefined if the upload has not begun. */
   multipartId: () => string | undefined;
-  /**
-   * Stores the store's id. @param multipartId the store's id of the upload; undefined if the upload is abandoned @returns false if the
-   * record can no longer change
-   */
+  /** @param multipartId undefined if the upload is abandoned @returns false if the record can no longer change */
   note: (multipartId: string | undefined) => Promise<boolean>;
 }
 
-/** @returns the stored parts before the first missing part */
 function withoutGap(parts: readonly Part[], length: number): Part[] {
   const sorted = parts.toSorted((one, other) => (one.PartNumber ?? 0) - (other.PartNumber ?? 0));
   const end = sorted.findIndex(({ PartNumber, Size }, at) => {
@@ -54,10 +46,9 @@ function withoutGap(parts: readonly Part[], length: number): Part[] {
   return end < 0 ? sorted : sorted.slice(0, end);
 }
 
-/** `gone` means that the upload no longer exists. Another request has erased its parts, or has joined them, or is joining them now. */
+/** `gone`: another request has erased the parts, has joined them, or is joining them now. */
 export type Joining = 'joined' | 'incomplete' | 'gone';
 
-/** Completes the file of an upload whose parts are all stored. */
 export async function joinParts(
   client: S3Client,
   place: { Bucket: string; Key: string; UploadId: string },
@@ -82,7 +73,7 @@ export async function joinParts(
   }
 }
 
-/** Completes a multipart upload, which may take minutes. @throws the store's error, the signal's reason */
+/** May take minutes. */
 export async function completeUpload(
   client: S3Client,
   place: { Bucket: string | undefined; Key: string | undefined; UploadId: string | undefined },
@@ -94,8 +85,8 @@ export async function completeUpload(
 }
 
 /**
- * Makes a client of the store for the package lib-storage. This package gives all its requests the timeout of an ordinary request.
- * @returns the client. Its timeout for the completion of an upload is the same as in `completeUpload`
+ * A client for the package lib-storage, which gives all its requests the timeout of an ordinary request.
+ * @returns a client that completes an upload with the timeout of `completeUpload`
  */
 export function withTimeToJoin(client: S3Client): S3Client {
   const send = (command: object, options?: object) => {
@@ -105,10 +96,10 @@ export function withTimeToJoin(client: S3Client): S3Client {
   return Object.assign(Object.create(client) as S3Client, { send });
 }
 
-/** The store for one upload during one request. */
+/** An object of this class serves one upload during one request. */
 export class PartStore extends S3Store {
   readonly #record: UploadRecord;
-  /** The number of parts before the first missing part, by the last listing. A remainder follows after these parts. */
+  /** The number of parts before the first missing part, by the last listing. */
   #whole = 0;
 
   constructor(s3ClientConfig: Options['s3ClientConfig'], record: UploadRecord) {
@@ -117,7 +108,7 @@ export class PartStore extends S3Store {
     this.extensions = ['creation', 'termination'];
   }
 
-  /** Creates the upload, unless an earlier creation exists. A second creation finds the first upload. */
+  /** A second creation finds the first upload. */
   override async create(upload: Upload): Promise<Upload> {
     return this.#record.multipartId() === undefined ? super.create(upload) : upload;
   }
@@ -147,7 +138,7 @@ export class PartStore extends S3Store {
     return isIncomplete ? `${incompletePrefix(id)}${this.#whole}` : id;
   }
 
-  /** @returns the new offset of the upload @throws the error of the stream; the bytes that arrived before it are stored first */
+  /** @returns the new offset @throws the error of the stream, after the bytes before it were stored */
   override async write(source: Readable, id: string, offset: number): Promise<number> {
     const metadata = await this.getMetadata(id);
     const { length } = this.#record;
@@ -204,8 +195,8 @@ export class PartStore extends S3Store {
   }
 
   /**
-   * Abandons the upload. The method first removes the upload's id from the caller's record. Otherwise the record would name an upload that
-   * the store no longer has, and the upload would count as complete.
+   * First removes the upload's id from the caller's record. Otherwise the record would name a missing upload, which would count as
+   * complete.
    */
   override async remove(id: string): Promise<void> {
     const { 'upload-id': UploadId } = await this.getMetadata(id);

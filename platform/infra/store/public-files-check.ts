@@ -1,4 +1,4 @@
-/** Requests one file of the public bucket, to check that everyone can read its files. */
+/** Reads one file of the public bucket without a signature, to check that everyone can. */
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describeError } from '../describe-error.ts';
@@ -7,8 +7,7 @@ import { createObjectStore, keyPrefix, type ObjectStoreSettings } from './object
 const answerMs = 20_000;
 
 /**
- * Puts a file into the public bucket, reads it by its public address without a signature, and removes it.
- * @returns a sentence for each mistake, which says what to do
+ * @returns the mistakes, each with its remedy
  * @throws the error of the store if it refuses the file
  */
 export async function publicFilesMistakes(settings: ObjectStoreSettings): Promise<string[]> {
@@ -24,12 +23,12 @@ export async function publicFilesMistakes(settings: ObjectStoreSettings): Promis
           `A file of the bucket ${settings.publicBucket} (S3_PUBLIC_BUCKET) is not publicly readable below PUBLIC_FILES_URL (${wrongAnswer}): allow s3:GetObject to everyone in the policy of the bucket. If the store has "Block public access", switch it off for the bucket first. Or let PUBLIC_FILES_URL lead to a server that may read it (docs/how-to/deploy.md, Buckets).`,
         ];
   } finally {
-    await storage.remove(key).catch(() => undefined); // Also removes the file if the answer got lost, because the file may exist.
+    await storage.remove(key).catch(() => undefined); // If the answer got lost, the file may exist.
     storage.close();
   }
 }
 
-/** @returns a description of the wrong answer; undefined if the file arrives */
+/** @returns undefined if the file arrives */
 async function answerOf(address: string, content: string): Promise<string | undefined> {
   try {
     const answer = await fetch(address, { signal: AbortSignal.timeout(answerMs) });

@@ -1,17 +1,17 @@
-/** Streams the body of a request to a signed address of the store, without buffering it in memory. */
+/** Streams a body to a signed address of the store, without buffering it in memory. */
 import http from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
 import type { SignedRequest } from './object-store.ts';
 
-/** The maximum silence of the sender or the store. The file listener disconnects a silent sender earlier. */
+/** The file listener disconnects a silent sender earlier. */
 const silenceMs = 150_000;
 
-/** `exists` means that the file already existed and was not changed. */
+/** `exists`: the file already existed and was not changed. */
 export type SentFile = 'stored' | 'exists';
 
 /**
- * Sends exactly as many bytes as the address states. The connection of the body's sender stays open, so that the caller can still answer.
+ * The connection of the body's sender stays open, so that the caller can still answer.
  * @throws the signal's reason; Error if the body breaks off, or the store refuses it
  */
 export async function sendFile(to: SignedRequest, body: Readable, signal: AbortSignal): Promise<SentFile> {
@@ -30,7 +30,7 @@ export async function sendFile(to: SignedRequest, body: Readable, signal: AbortS
     .setTimeout(silenceMs, () => reject(new Error(`The store sent nothing for ${silenceMs} ms`)))
     .once('error', reject)
     .once('response', (answer) => {
-      // Only the status matters, because an answer before the last byte is a refusal. So an error in the rest of the answer is ignored.
+      // An answer before the last byte is a refusal, so only the status matters.
       answer.on('error', () => undefined).resume();
       resolve(answer.statusCode ?? 0);
     });
@@ -48,9 +48,7 @@ export async function sendFile(to: SignedRequest, body: Readable, signal: AbortS
   }
 }
 
-/**
- * Some stores treat the end of a connection as the end of the file, and store the incomplete file. All stores treat a reset as an error.
- */
+/** Some stores treat the end of a connection as the end of the file. All treat a reset as an error. */
 function breakOff(sending: http.ClientRequest): void {
   sending.on('error', () => undefined);
   const { socket } = sending;

@@ -1,37 +1,31 @@
 /**
- * Signs addresses to read files, by AWS Signature Version 4 (DEC-92). A page of 500 files has 1,500 addresses. So the request is built in
- * this file, and the library only signs it. `getSignedUrl` would run the client's whole middleware for each address.
+ * Signs addresses to read files, by AWS Signature Version 4 (DEC-92). A page of 500 files has 1,500 addresses, and `getSignedUrl` would run
+ * the client's whole middleware for each. So this file builds the request, and the library only signs it.
  */
 import { LRUCache } from 'lru-cache';
 import { S3RequestPresigner, type S3RequestPresignerOptions } from '@aws-sdk/s3-request-presigner';
 
-/** The minimum remaining lifetime of an address that the API returns (MED-6). */
+/** The API returns no address that expires earlier (MED-6). */
 const goodMs = 15 * 60_000;
-/** The time for which the API returns an unchanged address. A repeated read costs little, and a browser can show its cached file. */
+/** An address is used again for this time. So a repeated read costs little, and a browser can use its cached file. */
 const keptMs = 5 * 60_000;
-/** Only the cache of the caller may store the file, and only as long as the address is valid. */
+/** Only the caller may cache the file, while the address is valid. */
 const cacheControl = `private, max-age=${goodMs / 1_000}`;
-/** The maximum number of cached addresses. Each entry takes about 1.5 KB, including its cache key. */
+/** An entry takes about 1.5 KB. */
 const keptAtMost = 10_000;
 
-/** The request of a signed address. */
 export interface SignedRead {
   bucket: string;
   key: string;
-  /** Headers of the answer that replace the stored headers. */
+  /** These values replace the stored headers. */
   answer?: { disposition: string; contentType: string } | undefined;
-  /**
-   * The lifetime of the address by the store's clock. If absent, the lifetime is at least 15 minutes, and other callers may have got the
-   * same address.
-   */
+  /** The store's clock counts. If absent, at least 15 minutes, and other callers may get this address. */
   seconds?: number | undefined;
 }
 
 /**
- * @param endpoint the address of the store. The buckets are paths below this address
- * @param access the configuration of a client of the store
- * @returns a function that signs the address of a file, even if the file does not exist. Its result is byte for byte the result of
- * `getSignedUrl`.
+ * @param endpoint the buckets are paths below this address
+ * @returns a function that signs the address of a file, even if the file does not exist; byte for byte like `getSignedUrl`
  */
 export function createAddressSigner(
   endpoint: string,
@@ -72,7 +66,7 @@ export function createAddressSigner(
   };
 }
 
-/** Encodes text as signatures require (RFC 3986): `encodeURIComponent` leaves five more characters unchanged. */
+/** Signatures need RFC 3986; `encodeURIComponent` leaves five more characters unchanged. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -1,26 +1,25 @@
 /**
- * Lists the only attributes of spans that leave the service. Instrumentations also record URLs, network addresses, statements and error
- * messages, and later versions may record more.
+ * The only attributes of spans that leave the service. Instrumentations also record URLs, network addresses, statements and error messages,
+ * and later versions may record more.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 
-/** A code or a name of this program. */
+/** Matches a code or a name of this program. */
 const word = /^[\w.:-]{1,80}$/;
-/** Matches the id of a record, or the id of a run such as `webhook-delivery/<id>`. */
+/** Such as `webhook-delivery/<id>`. */
 const id = /^[\w/-]{1,120}$/;
-/** A path pattern of the contract: `/v1/clubs/{clubId}/courses`. */
+/** Matches a path pattern of the contract: `/v1/clubs/{clubId}/courses`. */
 const pattern = /^[\w/{}.-]{1,200}$/;
 const digits = /^-?\d+$/;
 
-/** For each attribute name, the pattern that a value must match to be exported. */
+/** A value must match the pattern of its attribute to be exported. */
 const allowed: Readonly<Record<string, RegExp>> = {
   'http.request.method': word,
   'http.response.status_code': digits,
   'http.route': pattern,
   'error.type': word,
   'db.system.name': word,
-  /** The name of a prepared statement. */
   'db.postgresql.plan': word,
   'koa.name': word,
   'koa.type': word,
@@ -33,7 +32,6 @@ const allowed: Readonly<Record<string, RegExp>> = {
   'club.attempt': digits,
 };
 
-/** @returns the listed attributes whose values match */
 function allowedAttributes(attributes: Attributes): Record<string, string | number> {
   const passed: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(attributes)) {
@@ -43,10 +41,10 @@ function allowedAttributes(attributes: Attributes): Record<string, string | numb
   return passed;
 }
 
-/** Matches the span of a statement that is not prepared, and captures the first word of the statement. */
+/** Matches a statement that is not prepared, and captures its first word. */
 const statement = /^pg\.query:([A-Za-z_]+)/;
 
-/** Instrumentations build span names from data that they process. Names of our own spans are constants of the program. */
+/** Instrumentations build names from data; our own names are constants. */
 function nameOf({ name, instrumentationScope }: ReadableSpan, attributes: Record<string, string | number>): string {
   switch (instrumentationScope.name) {
     case 'club-learning':
@@ -63,7 +61,7 @@ function nameOf({ name, instrumentationScope }: ReadableSpan, attributes: Record
   }
 }
 
-/** @returns the span without events, and its status without a message */
+/** @returns the span without events, and without a status message */
 function allowedSpan(span: ReadableSpan): ReadableSpan {
   const attributes = allowedAttributes(span.attributes);
   return {
@@ -87,7 +85,6 @@ function allowedSpan(span: ReadableSpan): ReadableSpan {
   };
 }
 
-/** @returns an exporter that exports only the listed attributes */
 export function allowListed(exporter: SpanExporter): SpanExporter {
   return {
     export: (spans, callback) => exporter.export(spans.map(allowedSpan), callback),

@@ -1,6 +1,6 @@
 /**
- * Creates the spans of incoming requests. The usual instrumentation package is not used. It would compute URLs and addresses for every
- * request, which must not leave the service, and would wrap each request and response. Both would slow down unsampled requests.
+ * Creates the spans of incoming requests. The usual package would compute URLs and addresses, and these must not leave the service. It
+ * would also wrap each request and response. Both would slow down unsampled requests.
  */
 import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Server as SecureServer } from 'node:https';
@@ -17,18 +17,17 @@ import {
 import type { Trusts } from '../tracing.ts';
 import { remote, unkeptRequest } from './tracer.ts';
 
-/** Probes and scrapes arrive every few seconds and carry no information. */
+/** These requests arrive every few seconds and carry no information. */
 const untraced: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean;
 
-/** The context key of the request's span and method. */
 const ofRequest = createContextKey('club-learning request');
 
 export interface Incoming {
-  /** Makes the servers of this process trace their requests from now on. */
+  /** From now on. */
   attach(): void;
-  /** @returns the parent context of a request; undefined for a request without a span */
+  /** @returns undefined for a request without a span */
   parentOf(
     request: Pick<IncomingMessage, 'url' | 'headers'> & { socket: { remoteAddress?: string | undefined } },
   ): Context | undefined;
@@ -36,8 +35,8 @@ export interface Incoming {
 }
 
 /**
- * Accepts a traceparent only from a trusted peer. Until `trust` is called, no peer is trusted.
- * @param keeps returns whether a request with this parent gets a span
+ * Accepts a traceparent only from a trusted peer; before `trust` from none.
+ * @param keeps whether a request with this parent gets a span
  */
 export function createIncoming(keeps: (parent: Context) => boolean): Incoming {
   let trusted: Trusts = () => false;
@@ -73,7 +72,7 @@ function pathOf(url = ''): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** @returns the context of a request. The span of the request ends when the response closes, even if the response is incomplete */
+/** The span ends when the response closes, even if it is incomplete. */
 function begin(parent: Context, { method = 'GET' }: IncomingMessage, response: ServerResponse): Context {
   const attributes = { 'http.request.method': method };
   const span = trace.getTracer('club-learning').startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
@@ -90,7 +89,7 @@ function begin(parent: Context, { method = 'GET' }: IncomingMessage, response: S
   return trace.setSpan(parent, span).setValue(ofRequest, { span, method });
 }
 
-/** @param route the pattern of the active request's path */
+/** @param route the pattern of the path */
 export function nameRequest(route: string): void {
   const request = context.active().getValue(ofRequest) as { span: Span; method: string } | undefined;
   request?.span.updateName(`${request.method} ${route}`).setAttribute('http.route', route);

@@ -1,19 +1,19 @@
-/** Counts and reports the spans that the receiver refuses, because OpenTelemetry itself does not report them. */
+/** Counts and reports the spans that the receiver refuses, because OpenTelemetry does not. */
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { describeError } from '../describe-error.ts';
 import type { LostSpans } from '../tracing.ts';
 
-/** The interval of reports in milliseconds. An unreachable receiver loses spans every few seconds; one line a minute is enough. */
+/** An unreachable receiver loses spans every few seconds; one line a minute is enough. */
 const tellEveryMs = 60_000;
 
 export interface Losses {
-  /** @returns an exporter that passes spans on to another exporter, and counts the failures */
+  /** @returns an exporter that passes spans on, and counts the failures */
   counting(exporter: SpanExporter): SpanExporter;
-  /** @param tell a function that receives the losses since the last report. It is called when a loss occurs, but at most once a minute */
+  /** @param tell gets the losses since the last report, at most once a minute */
   report(tell: (countLoss: LostSpans) => void): void;
 }
 
-/** @param now the clock in milliseconds, which never goes back */
+/** @param now in milliseconds; never goes back */
 export function createLosses(now: () => number = () => performance.now()): Losses {
   let tell: ((countLoss: LostSpans) => void) | undefined;
   let toldAt = -Infinity;

@@ -1,4 +1,4 @@
-/** Decides which spans are sampled, according to the standard environment variables. A span below an ended span is never sampled. */
+/** Decides which spans are sampled, by the standard environment variables. A span below an ended span is never sampled. */
 import { SpanKind, trace, TraceFlags, type Context } from '@opentelemetry/api';
 import {
   AlwaysOffSampler,
@@ -14,10 +14,7 @@ import type { telemetryVariables } from './settings.ts';
 
 type Settings = Pick<Read<typeof telemetryVariables>, 'sampler' | 'samplerShare'>;
 
-/**
- * The samplers of traces that begin in this service. `traceidratio` is not allowed, because it decides about each span separately, so
- * that traces would be incomplete.
- */
+/** These samplers are for traces that begin here. `traceidratio` decides about each span separately, so traces would be incomplete. */
 const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> = {
   always_on: () => new AlwaysOnSampler(),
   always_off: () => new AlwaysOffSampler(),
@@ -27,15 +24,8 @@ const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> =
 };
 
 export interface RequestSampler extends Sampler {
-  /**
-   * Whether this sampler stores only a share of the traces that begin in this service. It is used when there are many traces, so the cost
-   * of each span matters.
-   */
+  /** Whether only a share of the traces is stored: then there are many, and the cost of each span matters. */
   readonly isShare: boolean;
-  /**
-   * @param parent the parent context of the request
-   * @returns whether the request gets a span
-   */
   keepsRequest(parent: Context): boolean;
 }
 
@@ -56,10 +46,7 @@ export function samplerOf({ sampler, samplerShare }: Settings): RequestSampler {
   };
 }
 
-/**
- * Loops, batched writers and connections keep the context of the request that started them. Without this check their later spans would
- * join a finished trace.
- */
+/** Loops, batched writers and connections keep the context that started them, and would add spans to a finished trace. */
 function isBelowEnded(context: Context): boolean {
   const parent = trace.getSpan(context);
   if (!parent || parent.isRecording()) return false;

@@ -1,7 +1,4 @@
-/**
- * The environment variables of tracing, with their standard names. They have their own file, because the code that reads them must not load
- * modules that will be traced.
- */
+/** The environment variables of tracing. They have their own file, because it must not load modules that will be traced. */
 import { oneOf, optional, secret, text, url } from '../variables.ts';
 
 export const telemetryVariables = {

@@ -1,4 +1,4 @@
-/** Starts OpenTelemetry. This file runs before the traced modules are loaded, so it imports only a few modules. */
+/** Starts OpenTelemetry before the traced modules are loaded, so it imports only a few modules. */
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { register, supportsSyncHooks } from 'import-in-the-middle/register-hooks.mjs';
 import { trace } from '@opentelemetry/api';
@@ -21,24 +21,18 @@ import { samplerOf, type RequestSampler } from './sampler.ts';
 import { telemetryVariables } from './settings.ts';
 import { createTracer } from './tracer.ts';
 
-/** The time limit for the last spans, in milliseconds. An unreachable receiver must not delay a stop. */
+/** In milliseconds. An unreachable receiver must not delay a stop. */
 const lastSpansMs = 3_000;
 
-/**
- * Returns true if no span is active. No span is active without a trace, and also in a trace that is not sampled; in both cases
- * instrumentations must do no work.
- */
+/** No span is active: there is no trace, or it is not sampled. Instrumentations must then do no work. */
 const isOutside = (): boolean => trace.getActiveSpan() === undefined;
 
-/**
- * The packages that are wrapped for tracing when they are loaded. All other modules stay unwrapped, and so do the modules of the service.
- */
+/** These packages are wrapped for tracing when they are loaded. */
 const wrapped = ['koa', 'pg', 'pg-pool'];
 
 /**
- * Starts to trace this process.
- * @param env the environment. If it has a mistake, nothing is traced, and the configuration reports the mistake
- * @param name the name of the process, unless `OTEL_SERVICE_NAME` is set
+ * @param env if it has a mistake, nothing is traced, and the configuration reports it
+ * @param name used unless `OTEL_SERVICE_NAME` is set
  * @throws StartProblem if Node is too old for tracing
  */
 export function startTelemetry(env: Environment, name: string): void {
@@ -56,17 +50,16 @@ export function startTelemetry(env: Environment, name: string): void {
 }
 
 /**
- * Makes it possible to trace packages that are loaded from now on. Without this hook, Koa would not be traced, and without any message,
- * because we import it as an ES module.
+ * Hooks the packages that are loaded from now on. Without this hook, Koa would silently not be traced, because we import it as an ES
+ * module.
  */
 export function hookPackages(): void {
   register({ include: [...wrapped] });
 }
 
 /**
- * Switches tracing on for any receiver of spans. Tests pass a receiver in memory.
- * @param exported the receiver of spans, which gets them in batches or one by one
- * @returns the tracer, which can also end tracing
+ * Traces with this exporter; tests pass an exporter in memory.
+ * @param exported in batches or one by one
  */
 export function traceWith(
   exported: { traceExporter: SpanExporter } | { oneByOne: SpanExporter },
@@ -114,17 +107,14 @@ export function traceWith(
   };
 }
 
-/**
- * Loads Node's own HTTP modules by CommonJS, because they are wrapped when CommonJS loads them. Every module that imports them gets the
- * wrapped modules, even a module that imported them before.
- */
+/** The modules are wrapped when CommonJS loads them. Every importer then gets the wrapped modules. */
 function wrapHttp(): void {
   const require = createRequire(import.meta.url);
   for (const name of ['http', 'https']) require(name);
   syncBuiltinESMExports();
 }
 
-/** Parses the format of the standard variable, such as `api-key=secret,tenant=club`, with percent-encoded values. */
+/** The text is such as `api-key=secret,tenant=club`, with percent-encoded values. */
 function pairsOf(text: string): Record<string, string> {
   const pairs = text.split(',').map((pair) => {
     const [key = '', ...value] = pair.split('=');

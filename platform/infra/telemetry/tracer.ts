@@ -16,18 +16,16 @@ import { isLate, spanOf, traceparentOf } from '../../core/traces.policy.ts';
 import type { SpanOptions, Tracer } from '../tracing.ts';
 
 /**
- * The context key for an unsampled trace. The value is its traceparent, or `true` if it has no ids. Such a context has no span, so
- * instrumentations do no work. If one of twenty traces is sampled, the instrumentations' work for unsampled traces would be most of the
- * cost.
+ * The traceparent of an unsampled trace, or `true` if it has no ids. There is no span, so instrumentations do no work, which would be most
+ * of the cost of unsampled traces.
  */
 const unkept = createContextKey('club-learning unkept trace');
 
-/** The context of unsampled requests. */
 export const unkeptRequest = ROOT_CONTEXT.setValue(unkept, true);
 
 const kinds = { producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER } as const;
 
-/** @returns the parts of a tracer that do not depend on the receiver of the spans @param now Unix milliseconds */
+/** @param now Unix milliseconds */
 export function createTracer(
   now: () => number = Date.now,
 ): Omit<Tracer, 'nameRequest' | 'trust' | 'reportLosses' | 'stop'> {
@@ -37,13 +35,13 @@ export function createTracer(
     const active = context.active();
     const span = trace.getSpan(active);
     if (span === undefined) return active.getValue(unkept);
-    // Work that continues after the end of its span does not belong to the trace.
+    // Work after the end of its span does not belong to the trace.
     return span.isRecording() ? written(span.spanContext()) : undefined;
   };
   return {
     current() {
       const known = here();
-      // This request is not sampled and has no ids. The work that the request causes must not be sampled either.
+      // The request is not sampled, so its work must not be sampled either.
       return known === true
         ? traceparentOf({ traceId: ids.generateTraceId(), spanId: ids.generateSpanId(), isSampled: false })
         : (known as string | undefined);
@@ -85,7 +83,7 @@ export function createTracer(
 const written = ({ traceId, spanId, traceFlags }: SpanContext): string =>
   traceparentOf({ traceId, spanId, isSampled: (traceFlags & TraceFlags.SAMPLED) !== 0 });
 
-/** The parent of a span: the active span or its cause. If the cause is too old, the span begins a new trace with a link. */
+/** The parent is the active span or the cause. If the cause is too old, the span begins a new trace with a link. */
 function placeOf({ cause, links = [] }: SpanOptions, now: number) {
   const active = context.active();
   const linked = links.flatMap(linkTo);
@@ -100,7 +98,7 @@ function linkTo(traceparent: string): Link[] {
   return found ? [{ context: found }] : [];
 }
 
-/** @returns the context of a remote span; undefined if the text is not a traceparent */
+/** @returns undefined if the text is not a traceparent */
 export function remote(traceparent: unknown): SpanContext | undefined {
   const span = spanOf(traceparent);
   if (span === undefined) return undefined;
@@ -108,7 +106,7 @@ export function remote(traceparent: unknown): SpanContext | undefined {
   return { traceId, spanId, traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE, isRemote: true };
 }
 
-/** Marks the span as failed, without the error's message, because the message can quote a row or a request. */
+/** Leaves out the error's message, because it can quote a row or a request. */
 function markFailed(span: Span, error: unknown): void {
   const { code, type, name } = (error instanceof Error ? error : {}) as Partial<Record<string, unknown>>;
   span.setStatus({ code: SpanStatusCode.ERROR });

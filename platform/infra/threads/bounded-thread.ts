@@ -1,78 +1,69 @@
-/** Processes untrusted bytes in bounded threads, so that no file can block the process, fill its memory or crash it. */
+/** Processes untrusted bytes in threads with limits. So no file can block the process, fill its memory or crash it. */
 import { MessageChannel, Worker, type Transferable } from 'node:worker_threads';
 import { isBuilt } from '../../core/modules.ts';
 import type { Answer, Order, Word } from './thread-work.ts';
 
 export interface ThreadBounds {
-  /** The CPU milliseconds for a piece of work, without the start of its thread. */
+  /** CPU time, without the start of the thread. */
   workMs: number;
   /**
-   * The limit of wall-clock time in milliseconds. The time in which the work waits for answers does not count. If the work reaches this
-   * limit before it has used its CPU time, the cause is a busy machine, and not the file. Four times `workMs` if absent.
+   * In milliseconds, without waiting for answers; four times `workMs` if absent. Work that reaches it had too little CPU, so the file is
+   * not the cause.
    */
   clockMs?: number;
   maxHeapMb: number;
   maxBuffersMb: number;
 }
 
-/** The limit that a thread exceeded. */
 export type BoundReached = 'too_large' | 'took_too_long';
 
 interface Work {
   data: unknown;
-  /** The parts of the data that are transferred to the thread and not copied. */
+  /** Transferred, not copied. */
   transfer?: Transferable[];
   /** Ends the thread. */
   signal: AbortSignal;
-  /** Receives the messages of the work. */
   onTold?: (message: unknown) => void;
-  /**
-   * Answers questions of the work. The answer is transferred to the thread. If the promise rejects, the thread ends and `run` throws the
-   * error.
-   */
+  /** The answer is transferred to the thread. If the promise rejects, the thread ends and `run` throws the error. */
   answer?: (question: unknown) => Promise<Uint8Array<ArrayBuffer>>;
 }
 
 export interface Threads {
   /**
-   * Runs a piece of work to its end, in a thread that runs nothing else until the end of the work.
-   * @returns the result of the work, or the limit that it exceeded
-   * @throws the signal's reason; the error of `answer` or of the thread; Error if the machine was too busy for the thread
+   * The thread does nothing else meanwhile.
+   * @returns the result, or the limit that the work exceeded
+   * @throws the signal's reason; the error of `answer` or of the thread; Error if the machine was too busy
    */
   run<Result extends object>(work: Work): Promise<Result | BoundReached>;
 }
 
 interface Thread {
   worker: Worker;
-  /** Whether the modules of the thread are loaded. */
+  /** True when the modules of the thread are loaded. */
   isReady: boolean;
-  /** The number of pieces of work that the thread has done. */
+  /** The number of finished pieces of work. */
   done: number;
-  /** Ends the thread while it is idle. */
   expiry?: NodeJS.Timeout;
 }
 
-/** The loader caches compiled modules for all threads. This cache halves the CPU time of a thread's start. */
+/** Caches compiled modules for all threads, which halves the CPU time of a start. */
 const loader = new URL(isBuilt ? '../../start.mjs' : '../../load.mjs', import.meta.url).href;
 
-/** The interval at which the memory of a thread is measured, in milliseconds. */
+/** In milliseconds. */
 const watchMs = 200;
 const clockFactor = 4;
-/** The time limit for loading the modules, in wall-clock milliseconds. Any machine that makes progress needs far less time. */
+/** Loading the modules needs far less time on any machine that makes progress. */
 const startWithinMs = 20_000;
-/**
- * The time for which an idle thread is kept, because the start of a new thread takes 100 ms of CPU. An idle thread does not keep the
- * process alive.
- */
+/** A new thread costs 100 ms of CPU. An idle thread does not keep the process alive. */
 const keptMs = 60_000;
 
 /**
- * Starts threads on demand, and keeps a thread after successful work. After any other work, its thread ends.
- * @param module the module that the threads run: it calls `serveThread`
- * @param options.uses the number of pieces of work that a thread does before it is replaced
+ * Starts threads when needed. A thread stays only after successful work.
+ * @param module calls `serveThread`
+ * @param options.uses after this number of uses, a thread is replaced
  */
 export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { uses: number }): Threads {
-  /** The idle threads, as a stack. The thread that became idle last is used first, so threads that are not needed stay idle and expire. */
+  /** A stack: the thread that became idle last is used first, so the others expire. */
   const idle: Thread[] = [];
 
   function keep(thread: Thread): void {
@@ -101,11 +92,11 @@ export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { use
 
   function start(): Thread {
     const worker = new Worker(module, {
-      execArgv: ['--import', loader], // The thread does not get the command-line flags of this process.
+      execArgv: ['--import', loader],
       resourceLimits: { maxOldGenerationSizeMb: bounds.maxHeapMb, maxYoungGenerationSizeMb: 48, stackSizeMb: 4 },
     });
     const thread: Thread = { worker, isReady: false, done: 0 };
-    worker.on('error', () => {}); // Without this listener, an error of an idle thread would end the process.
+    worker.on('error', () => {}); // An error of an idle thread would end the process.
     worker.on('exit', () => leave(thread));
     return thread;
   }
@@ -129,7 +120,7 @@ export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { use
   };
 }
 
-/** The end of one piece of work. `isSound` is true if, as far as the thread knows, no part of the work still runs. */
+/** `isSound`: as far as the thread knows, no part of the work still runs. */
 type Ending<Result> = { result: Result; isSound: boolean } | BoundReached;
 
 async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): Promise<Ending<Result>> {
@@ -230,7 +221,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
   }
 }
 
-/** @returns the CPU milliseconds of the thread since its start; 0 if it does not run */
+/** @returns the CPU time; 0 if the thread does not run */
 async function cpuMs(worker: Worker): Promise<number> {
   const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }));
   return (user + system) / 1_000;

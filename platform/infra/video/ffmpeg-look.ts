@@ -1,20 +1,20 @@
-/** Checks whether the ffmpeg of this machine can create renditions, and reports what is wrong and what to do (DEC-162). */
+/** Checks whether the ffmpeg of this machine can make renditions, with the remedy if not (DEC-162). */
 import { stat } from 'node:fs/promises';
 import { askProgram, firstWords, lookUp } from '../programs/programs.ts';
 import type { FfmpegBounds, runFfmpeg } from './ffmpeg.ts';
 
 export interface FfmpegFinding {
-  /** The absolute path; absent if there is no such program. */
+  /** An absolute path; absent if there is no such program. */
   readonly file?: string;
-  /** The version that the program prints, such as `7.1.5-0+deb13u1`. */
+  /** Such as `7.1.5-0+deb13u1`. */
   readonly version?: string;
-  /** A clause about the flaw of the program, which follows the program's name in a message. Absent if the program works. */
+  /** Follows the program's name in a message. Absent if the program works. */
   readonly flaw?: string;
-  /** A sentence for each reason why it cannot create renditions at all, and what to do. */
+  /** Reasons why this ffmpeg cannot make renditions at all, with the remedy. */
   readonly mistakes: readonly string[];
-  /** A sentence for each program with the name ffmpeg that is skipped. */
+  /** A sentence for each skipped program. */
   readonly notes: readonly string[];
-  /** A text that changes when the file changes. */
+  /** This text changes when the file changes. */
   readonly identity?: string;
 }
 
@@ -24,7 +24,7 @@ interface Need {
   readonly name: string;
 }
 
-/** The parts of ffmpeg that the renditions of a video need (MED-24, MED-31). Only the test picture needs `rawvideo`. */
+/** The renditions of a video need these (MED-24, MED-31). Only the test picture needs `rawvideo`. */
 const needs: readonly Need[] = [
   { part: 'encoder', name: 'libx264' },
   { part: 'encoder', name: 'aac' },
@@ -43,9 +43,9 @@ const needs: readonly Need[] = [
   { part: 'demuxer', name: 'rawvideo' },
 ];
 
-/** The limits of the test. The time limit is long, because a busy machine takes long to encode the test picture. */
+/** A busy machine takes long to encode the test picture. */
 const trialBounds: FfmpegBounds = { timeMs: 60_000, memoryMb: 2_048, fileBytes: 1_048_576 };
-/** The arguments with which ffmpeg encodes four grey pictures as a test video. */
+/** Encodes four grey pictures as a test video. */
 const trial = [
   '-protocol_whitelist file,pipe -threads 2 -f rawvideo -pix_fmt yuv420p -s 64x64 -i file:/dev/zero -frames:v 4',
   '-vf scale=32:32,setsar=1 -c:v libx264 -threads 2 -preset veryfast -f mp4 -movflags frag_keyframe+empty_moov',
@@ -56,11 +56,10 @@ const consequence = 'videos stay as they were uploaded';
 const remedy = 'install ffmpeg with libx264 and AAC (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one';
 
 /**
- * Finds the program, reads its version and its parts, and makes it encode a test picture within the limits of a video. Debian's ffmpeg
- * takes a second for the whole check. If several programs are on the PATH, the first that works is used.
- * @param executable the path of ffmpeg, or its name on the PATH
- * @param given.env the environment of the program
- * @param given.before an earlier result, which is reused if its program worked and the file is unchanged
+ * Reads version and parts, and encodes a test picture within the limits of a video, in about a second. The first program on the PATH that
+ * works is used.
+ * @param executable a path, or a name on the PATH
+ * @param given.before reused if its program worked and the file is unchanged
  */
 export async function lookAtFfmpeg(
   executable: string,
@@ -140,7 +139,7 @@ async function lackingParts(ask: (args: readonly string[]) => Promise<string>): 
   return lacking;
 }
 
-/** @param list a list of ffmpeg, such as ` V....D libx264   libx264 H.264 …`: flags, then the names, between commas */
+/** @param list such as ` V....D libx264 libx264 H.264 …`: flags, then the names, between commas */
 function namesIn(list: string): Set<string> {
   return new Set(list.split('\n').flatMap((line) => line.trim().split(/\s+/)[1]?.split(',') ?? []));
 }

@@ -1,7 +1,4 @@
-/**
- * Runs ffmpeg as a child process. The child process has limits of time, memory and disk, has no network access, and ends when this process
- * ends.
- */
+/** Runs ffmpeg as a child process with limits of time, memory and disk, without network. It ends when this process ends. */
 import { isDeepStrictEqual } from 'node:util';
 import { runBounded, type ProgramBounds } from '../programs/bounded-program.ts';
 import { lookUp } from '../programs/programs.ts';
@@ -9,21 +6,20 @@ import { lookAtFfmpeg, type FfmpegFinding } from './ffmpeg-look.ts';
 
 export type FfmpegBounds = Pick<ProgramBounds, 'timeMs' | 'memoryMb' | 'fileBytes'>;
 
-/** `failed`: ffmpeg failed or exceeded a bound. `absent`: there is no such executable file. */
+/** `failed`: ffmpeg failed or exceeded a limit. `absent`: there is no such executable file. */
 export type FfmpegOutcome = 'done' | 'failed' | 'absent';
 
-/** The default name of ffmpeg, which is searched on the PATH. A deployment can name a different file. */
+/** This name is searched on the PATH. A deployment can name a different file. */
 export const usualFfmpeg = 'ffmpeg';
 
-/** The part of our environment that ffmpeg inherits. It contains no secret. */
+/** Contains no secret. */
 const ffmpegEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'] });
 
 /**
- * Runs ffmpeg. To know whether ffmpeg is installed, the function looks for its file. The exit code cannot show this, because an error and
- * an exceeded limit can have the same code.
- * @param executable the path of ffmpeg, or its name on the PATH
- * @param args the arguments of ffmpeg; `-progress` is added
- * @param options.onProgress receives the milliseconds of the output so far
+ * Looks for the file, because the exit code does not show whether ffmpeg is missing.
+ * @param executable a path, or a name on the PATH
+ * @param args `-progress` is added
+ * @param options.onProgress gets the milliseconds of the output so far
  * @param options.signal ends ffmpeg
  * @throws the signal's reason
  */
@@ -51,29 +47,28 @@ export async function runFfmpeg(
   });
 }
 
-/** Processes files with ffmpeg, and knows whether this machine has a working ffmpeg. */
+/** Knows whether this machine has a working ffmpeg. */
 export interface Ffmpeg {
   /** @throws the signal's reason */
   run(args: readonly string[], options: Parameters<typeof runFfmpeg>[2]): Promise<FfmpegOutcome>;
-  /** The result of the last check; undefined before the first check. */
+  /** undefined before the first check. */
   readonly finding: FfmpegFinding | undefined;
-  /** Whether the last check found an ffmpeg that can create renditions; undefined before the first check. */
+  /** Whether the last check found an ffmpeg that can make renditions; undefined before the first check. */
   readonly isThere: boolean | undefined;
   /**
-   * Checks whether an ffmpeg here can create renditions. A program that worked in an earlier check is checked again only if its file has
-   * changed.
-   * @param options.force ignores the result of an earlier check, for example after a failure
+   * Checks a working program again only if its file has changed.
+   * @param options.force for example after a failure
    */
   look(options?: { force: boolean }): Promise<boolean>;
 }
 
-/** @param onFinding receives each result that differs from the previous result */
+/** @param onFinding gets each result that differs from the previous one */
 export function ffmpegAt(executable: string, onFinding: (finding: FfmpegFinding) => void = () => undefined): Ffmpeg {
   let finding: FfmpegFinding | undefined;
   let running: Promise<FfmpegFinding> | undefined;
   const isRight = () => finding && finding.mistakes.length === 0;
   const look: Ffmpeg['look'] = async ({ force } = { force: false }) => {
-    // If several videos are processed at the same time, they share one check.
+    // Videos that are processed at the same time share one check.
     running ??= lookAtFfmpeg(executable, {
       run: runFfmpeg,
       env: ffmpegEnvironment(),

@@ -22,6 +22,23 @@ Exit code: 0 if no check failed, 1 if one failed, 2 if the program was started w
     load: async () => (await import('./conformance/conformance.ts')).conformance,
   },
   {
+    name: 'mcp',
+    summary: 'gives the operations of an API key to an assistant, as an MCP server over stdio',
+    usage: `\
+Usage: club-learning mcp [--tools RESOURCES] [--allow-writes]
+Serves the Model Context Protocol on the standard input and output. The tools are the
+operations that the scopes of the API key permit.
+
+  --tools LIST     resources separated by commas, such as students,courses, or all;
+                   if absent, the resources about students and courses
+  --allow-writes   also offers the operations that change data
+${serviceUsage}
+
+Exit code: 0 after the assistant ended, 1 if the service refuses the key, 2 if the program
+was started wrongly.`,
+    load: async () => (await import('./mcp/mcp.ts')).mcp,
+  },
+  {
     name: 'listen',
     summary: 'forwards the events of a club to a receiver on this machine',
     usage: `\

@@ -15,7 +15,8 @@ export const serviceOptions = {
 export const serviceUsage = `\
   --api-url URL    address of the service, or CLUB_LEARNING_API_URL
   --club ID        id of the club, or CLUB_LEARNING_CLUB_ID
-The API key is the variable CLUB_LEARNING_API_KEY. It is no option, because other users of the machine see the arguments of a program.`;
+The API key is the variable CLUB_LEARNING_API_KEY. It is no option, because other users of
+the machine see the arguments of a program.`;
 
 export interface ServiceAccess {
   readonly baseUrl: string;

@@ -69,6 +69,13 @@
  * Of the 60 of a club each administrator has 15 that the others cannot spend. Removing a member, changing a role and revoking an
  * invitation count for the acting administrator alone: 60 a minute.
  *
+ * ### Stability
+ * What an operation promises stays for as long as the path has the same version. New operations, optional fields, headers, error codes
+ * and values of extensible enumerations may come at any time. An operation, parameter or field that will go is `deprecated` here six
+ * months before, and `x-deprecation` names the days (`since`, `sunset`) and the `successor`, or the `reason`. Each answer of a deprecated
+ * operation, and each answer to a deprecated query parameter, errors too, carries `Deprecation: @<Unix seconds>` (RFC 9745),
+ * `Sunset: <HTTP date>` (RFC 8594) and `Link: <…>; rel="deprecation"`.
+ *
  * ### Webhooks
  * When something happens, the service posts an event to each endpoint that the club has registered for its type, and tries again until
  * it gets a `2xx`. The bodies stand below, under *Webhooks*.
@@ -1156,6 +1163,13 @@ export const CourseStatusInput = {
 } as const;
 
 /**
+ * ISO 8601 date-time with its offset from UTC in hours and minutes, from the year 1970 to 2999. A leap second is refused.
+ * @pattern ^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$
+ * @format date-time
+ */
+export type DateTimeInput = string;
+
+/**
  * A label for screens; it grants nothing. A later version may add values: accept those that you do not know.
  */
 export type MediaKind = (typeof MediaKind)[keyof typeof MediaKind] | (string & {});
@@ -1441,6 +1455,12 @@ export type Course = {
      */
     published_at?: string;
 };
+
+/**
+ * The `updated_since` of the next run, in each answer to a request with `updated_since`. All pages of a walk by `cursor` have the same time. A change that this walk does not show has this time or a later one, so the next run shows it. With numbered pages, use the time of the first page.
+ * @format date-time
+ */
+export type NextUpdatedSince = string;
 
 /**
  * 1 to 200 characters, not only blanks; surrounding and doubled blanks go.
@@ -2476,13 +2496,6 @@ export type Cohort = {
  * @pattern \S
  */
 export type CohortName = string;
-
-/**
- * ISO 8601 date-time with its offset from UTC in hours and minutes, from the year 1970 to 2999. A leap second is refused.
- * @pattern ^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$
- * @format date-time
- */
-export type DateTimeInput = string;
 
 /**
  * A new cohort of the course. `ends_at` must be after `starts_at`.

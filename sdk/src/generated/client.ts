@@ -69,6 +69,13 @@
  * Of the 60 of a club each administrator has 15 that the others cannot spend. Removing a member, changing a role and revoking an
  * invitation count for the acting administrator alone: 60 a minute.
  *
+ * ### Stability
+ * What an operation promises stays for as long as the path has the same version. New operations, optional fields, headers, error codes
+ * and values of extensible enumerations may come at any time. An operation, parameter or field that will go is `deprecated` here six
+ * months before, and `x-deprecation` names the days (`since`, `sunset`) and the `successor`, or the `reason`. Each answer of a deprecated
+ * operation, and each answer to a deprecated query parameter, errors too, carries `Deprecation: @<Unix seconds>` (RFC 9745),
+ * `Sunset: <HTTP date>` (RFC 8594) and `Link: <…>; rel="deprecation"`.
+ *
  * ### Webhooks
  * When something happens, the service posts an event to each endpoint that the club has registered for its type, and tries again until
  * it gets a `2xx`. The bodies stand below, under *Webhooks*.
@@ -94,7 +101,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Purchase, PurchaseStatusInput, ReactionKindInput, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SentReport, Shortened, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Purchase, PurchaseStatusInput, ReactionKindInput, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SentReport, Shortened, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -791,6 +798,7 @@ export type ListCoursesResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListCoursesPath = {
@@ -812,6 +820,10 @@ export type ListCoursesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -1973,6 +1985,7 @@ export type ListDeliveriesResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListDeliveriesPath = {
@@ -1994,6 +2007,10 @@ export type ListDeliveriesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -2182,6 +2199,7 @@ export type ListCohortsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListCohortsPath = {
@@ -2204,6 +2222,10 @@ export type ListCohortsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -3181,6 +3203,7 @@ export type ListWebhookEndpointsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListWebhookEndpointsPath = {
@@ -3198,6 +3221,10 @@ export type ListWebhookEndpointsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -4068,6 +4095,7 @@ export type ListAgentsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListAgentsPath = {
@@ -4089,6 +4117,10 @@ export type ListAgentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -4957,6 +4989,7 @@ export type ListAssignmentsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListAssignmentsPath = {
@@ -4979,6 +5012,10 @@ export type ListAssignmentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -5145,6 +5182,7 @@ export type ListAssignmentExtensionsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListAssignmentExtensionsPath = {
@@ -5167,6 +5205,10 @@ export type ListAssignmentExtensionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -5365,6 +5407,7 @@ export type ListCampaignsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListCampaignsPath = {
@@ -5386,6 +5429,10 @@ export type ListCampaignsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -6841,6 +6888,7 @@ export type ListAutomationsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListAutomationsPath = {
@@ -6862,6 +6910,10 @@ export type ListAutomationsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -7854,6 +7906,7 @@ export type ListCommunitySpacesResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListCommunitySpacesPath = {
@@ -7871,6 +7924,10 @@ export type ListCommunitySpacesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -9317,6 +9374,22 @@ export type CreateApiKeyVariables = {
     headers?: CreateApiKeyHeaders;
 };
 
+export type GetCurrentApiKeyResult = {
+    data: ApiKey;
+};
+
+export type GetCurrentApiKeyPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type GetCurrentApiKeyVariables = {
+    path: GetCurrentApiKeyPath;
+};
+
 export type GetApiKeyResult = {
     data: ApiKey;
 };
@@ -9443,6 +9516,7 @@ export type ListProductsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListProductsPath = {
@@ -9465,6 +9539,10 @@ export type ListProductsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -9939,6 +10017,7 @@ export type ListMediaFoldersResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListMediaFoldersPath = {
@@ -9956,6 +10035,10 @@ export type ListMediaFoldersQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -10579,6 +10662,7 @@ export type ListMentorshipsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListMentorshipsPath = {
@@ -10600,6 +10684,10 @@ export type ListMentorshipsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -11446,6 +11534,7 @@ export type ListPurchasesResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListPurchasesPath = {
@@ -11472,6 +11561,10 @@ export type ListPurchasesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -11502,6 +11595,7 @@ export type ListSubscriptionsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListSubscriptionsPath = {
@@ -11528,6 +11622,10 @@ export type ListSubscriptionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -14027,6 +14125,12 @@ export type Ops = {
             idempotentReplayed?: string;
         };
     };
+    getCurrentApiKey: {
+        args: {
+            path: GetCurrentApiKeyPath;
+        };
+        result: GetCurrentApiKeyResult;
+    };
     getApiKey: {
         args: {
             path: GetApiKeyPath;
@@ -14669,7 +14773,7 @@ export const OPERATIONS = {
     getStudent: { id: "getStudent", method: "GET", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeStudent: { id: "removeStudent", method: "DELETE", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateStudent: { id: "updateStudent", method: "PATCH", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listCourses: { id: "listCourses", method: "GET", path: "/v1/clubs/{clubId}/courses", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listCourses: { id: "listCourses", method: "GET", path: "/v1/clubs/{clubId}/courses", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createCourse: { id: "createCourse", method: "POST", path: "/v1/clubs/{clubId}/courses", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getCourse: { id: "getCourse", method: "GET", path: "/v1/clubs/{clubId}/courses/{courseId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateCourse: { id: "updateCourse", method: "PATCH", path: "/v1/clubs/{clubId}/courses/{courseId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
@@ -14706,13 +14810,13 @@ export const OPERATIONS = {
     awardPoints: { id: "awardPoints", method: "POST", path: "/v1/clubs/{clubId}/students/{studentId}/points", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getStanding: { id: "getStanding", method: "GET", path: "/v1/clubs/{clubId}/students/{studentId}/standing", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getOwnStanding: { id: "getOwnStanding", method: "GET", path: "/v1/clubs/{clubId}/classroom/standing", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    listDeliveries: { id: "listDeliveries", method: "GET", path: "/v1/clubs/{clubId}/deliveries", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "archived", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listDeliveries: { id: "listDeliveries", method: "GET", path: "/v1/clubs/{clubId}/deliveries", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "archived", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createDelivery: { id: "createDelivery", method: "POST", path: "/v1/clubs/{clubId}/deliveries", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getDelivery: { id: "getDelivery", method: "GET", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateDelivery: { id: "updateDelivery", method: "PATCH", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     archiveDelivery: { id: "archiveDelivery", method: "POST", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}/archive", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     unarchiveDelivery: { id: "unarchiveDelivery", method: "POST", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}/unarchive", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listCohorts: { id: "listCohorts", method: "GET", path: "/v1/clubs/{clubId}/courses/{courseId}/cohorts", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listCohorts: { id: "listCohorts", method: "GET", path: "/v1/clubs/{clubId}/courses/{courseId}/cohorts", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createCohort: { id: "createCohort", method: "POST", path: "/v1/clubs/{clubId}/courses/{courseId}/cohorts", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     deleteCohort: { id: "deleteCohort", method: "DELETE", path: "/v1/clubs/{clubId}/cohorts/{cohortId}", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "cohortId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateCohort: { id: "updateCohort", method: "PATCH", path: "/v1/clubs/{clubId}/cohorts/{cohortId}", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "cohortId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
@@ -14739,7 +14843,7 @@ export const OPERATIONS = {
     getStudentImport: { id: "getStudentImport", method: "GET", path: "/v1/clubs/{clubId}/student-imports/{importId}", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "importId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     listStudentImportRows: { id: "listStudentImportRows", method: "GET", path: "/v1/clubs/{clubId}/student-imports/{importId}/rows", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "importId", in: "path" }, { name: "outcome", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     cancelStudentImport: { id: "cancelStudentImport", method: "POST", path: "/v1/clubs/{clubId}/student-imports/{importId}/cancel", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "importId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listWebhookEndpoints: { id: "listWebhookEndpoints", method: "GET", path: "/v1/clubs/{clubId}/webhook-endpoints", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listWebhookEndpoints: { id: "listWebhookEndpoints", method: "GET", path: "/v1/clubs/{clubId}/webhook-endpoints", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     registerWebhookEndpoint: { id: "registerWebhookEndpoint", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getWebhookEndpoint: { id: "getWebhookEndpoint", method: "GET", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteWebhookEndpoint: { id: "deleteWebhookEndpoint", method: "DELETE", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -14764,7 +14868,7 @@ export const OPERATIONS = {
     getAgentConversation: { id: "getAgentConversation", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}/conversations/{conversationId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "conversationId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     listAgentUsage: { id: "listAgentUsage", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}/usage", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getClassroomAgent: { id: "getClassroomAgent", method: "GET", path: "/v1/clubs/{clubId}/classroom/agents/{publicId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    listAgents: { id: "listAgents", method: "GET", path: "/v1/clubs/{clubId}/agents", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listAgents: { id: "listAgents", method: "GET", path: "/v1/clubs/{clubId}/agents", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createAgent: { id: "createAgent", method: "POST", path: "/v1/clubs/{clubId}/agents", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getAgent: { id: "getAgent", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateAgent: { id: "updateAgent", method: "PATCH", path: "/v1/clubs/{clubId}/agents/{agentId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
@@ -14788,19 +14892,19 @@ export const OPERATIONS = {
     listOwnSubmissions: { id: "listOwnSubmissions", method: "GET", path: "/v1/clubs/{clubId}/classroom/assignment-submissions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getOwnSubmission: { id: "getOwnSubmission", method: "GET", path: "/v1/clubs/{clubId}/classroom/assignment-submissions/{submissionId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     withdrawSubmission: { id: "withdrawSubmission", method: "POST", path: "/v1/clubs/{clubId}/classroom/assignment-submissions/{submissionId}/withdraw", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listAssignments: { id: "listAssignments", method: "GET", path: "/v1/clubs/{clubId}/lessons/{lessonId}/assignments", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listAssignments: { id: "listAssignments", method: "GET", path: "/v1/clubs/{clubId}/lessons/{lessonId}/assignments", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createAssignment: { id: "createAssignment", method: "POST", path: "/v1/clubs/{clubId}/lessons/{lessonId}/assignments", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     orderAssignments: { id: "orderAssignments", method: "PUT", path: "/v1/clubs/{clubId}/lessons/{lessonId}/assignments/order", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }], body: { contentType: "application/json" }, responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getAssignment: { id: "getAssignment", method: "GET", path: "/v1/clubs/{clubId}/assignments/{assignmentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteAssignment: { id: "deleteAssignment", method: "DELETE", path: "/v1/clubs/{clubId}/assignments/{assignmentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateAssignment: { id: "updateAssignment", method: "PATCH", path: "/v1/clubs/{clubId}/assignments/{assignmentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listAssignmentExtensions: { id: "listAssignmentExtensions", method: "GET", path: "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listAssignmentExtensions: { id: "listAssignmentExtensions", method: "GET", path: "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     setAssignmentExtension: { id: "setAssignmentExtension", method: "PUT", path: "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions/{studentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "studentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteAssignmentExtension: { id: "deleteAssignmentExtension", method: "DELETE", path: "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions/{studentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "studentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     listAssignmentSubmissions: { id: "listAssignmentSubmissions", method: "GET", path: "/v1/clubs/{clubId}/assignment-submissions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "student_id", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getAssignmentSubmission: { id: "getAssignmentSubmission", method: "GET", path: "/v1/clubs/{clubId}/assignment-submissions/{submissionId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     reviewAssignmentSubmission: { id: "reviewAssignmentSubmission", method: "POST", path: "/v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listCampaigns: { id: "listCampaigns", method: "GET", path: "/v1/clubs/{clubId}/campaigns", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listCampaigns: { id: "listCampaigns", method: "GET", path: "/v1/clubs/{clubId}/campaigns", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createCampaign: { id: "createCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getCampaign: { id: "getCampaign", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteCampaign: { id: "deleteCampaign", method: "DELETE", path: "/v1/clubs/{clubId}/campaigns/{campaignId}", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -14852,7 +14956,7 @@ export const OPERATIONS = {
     listOwnCertificates: { id: "listOwnCertificates", method: "GET", path: "/v1/clubs/{clubId}/classroom/certificates", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getOwnCertificatePdf: { id: "getOwnCertificatePdf", method: "GET", path: "/v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "certificateId", in: "path" }], responseKind: "blob", security: [[{ scheme: "student", kind: "bearer" }]] },
     verifyCertificate: { id: "verifyCertificate", method: "GET", path: "/certificates/{certificateCode}", tags: ["Certificates"], params: [{ name: "certificateCode", in: "path" }] },
-    listAutomations: { id: "listAutomations", method: "GET", path: "/v1/clubs/{clubId}/workflows", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listAutomations: { id: "listAutomations", method: "GET", path: "/v1/clubs/{clubId}/workflows", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createAutomation: { id: "createAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }, { name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getAutomation: { id: "getAutomation", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }] },
     updateAutomation: { id: "updateAutomation", method: "PATCH", path: "/v1/clubs/{clubId}/workflows/{workflowId}", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "If-Match", in: "header" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }, { name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
@@ -14880,7 +14984,7 @@ export const OPERATIONS = {
     listClassroomRepositories: { id: "listClassroomRepositories", method: "GET", path: "/v1/clubs/{clubId}/classroom/repositories", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getClassroomRepository: { id: "getClassroomRepository", method: "GET", path: "/v1/clubs/{clubId}/classroom/repositories/{publicId}", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     downloadRepository: { id: "downloadRepository", method: "POST", path: "/v1/clubs/{clubId}/classroom/repositories/{publicId}/download", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    listCommunitySpaces: { id: "listCommunitySpaces", method: "GET", path: "/v1/clubs/{clubId}/community/spaces", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }, { name: "archived", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listCommunitySpaces: { id: "listCommunitySpaces", method: "GET", path: "/v1/clubs/{clubId}/community/spaces", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }, { name: "archived", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createCommunitySpace: { id: "createCommunitySpace", method: "POST", path: "/v1/clubs/{clubId}/community/spaces", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     orderCommunitySpaces: { id: "orderCommunitySpaces", method: "PUT", path: "/v1/clubs/{clubId}/community/spaces/order", tags: ["Community"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getCommunitySpace: { id: "getCommunitySpace", method: "GET", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -14922,11 +15026,12 @@ export const OPERATIONS = {
     exportAuditLog: { id: "exportAuditLog", method: "GET", path: "/v1/clubs/{clubId}/audit-log/export", tags: ["Audit log"], params: [{ name: "clubId", in: "path" }, { name: "actor_id", in: "query" }, { name: "operation", in: "query" }, { name: "record_id", in: "query" }, { name: "since", in: "query" }, { name: "until", in: "query" }], responseKind: "text", security: [[{ scheme: "admin", kind: "bearer" }]] },
     listApiKeys: { id: "listApiKeys", method: "GET", path: "/v1/clubs/{clubId}/api-keys", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     createApiKey: { id: "createApiKey", method: "POST", path: "/v1/clubs/{clubId}/api-keys", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    getCurrentApiKey: { id: "getCurrentApiKey", method: "GET", path: "/v1/clubs/{clubId}/api-keys/current", tags: ["API keys"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getApiKey: { id: "getApiKey", method: "GET", path: "/v1/clubs/{clubId}/api-keys/{keyId}", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     revokeApiKey: { id: "revokeApiKey", method: "DELETE", path: "/v1/clubs/{clubId}/api-keys/{keyId}", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     updateApiKey: { id: "updateApiKey", method: "PATCH", path: "/v1/clubs/{clubId}/api-keys/{keyId}", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     rotateApiKey: { id: "rotateApiKey", method: "POST", path: "/v1/clubs/{clubId}/api-keys/{keyId}/rotate", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listProducts: { id: "listProducts", method: "GET", path: "/v1/clubs/{clubId}/products", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "platform", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listProducts: { id: "listProducts", method: "GET", path: "/v1/clubs/{clubId}/products", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "platform", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createProduct: { id: "createProduct", method: "POST", path: "/v1/clubs/{clubId}/products", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getProduct: { id: "getProduct", method: "GET", path: "/v1/clubs/{clubId}/products/{productId}", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "productId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteProduct: { id: "deleteProduct", method: "DELETE", path: "/v1/clubs/{clubId}/products/{productId}", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "productId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -14940,7 +15045,7 @@ export const OPERATIONS = {
     listMedia: { id: "listMedia", method: "GET", path: "/v1/clubs/{clubId}/media", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "types", in: "query", style: "form", explode: false }, { name: "folder_id", in: "query" }, { name: "archived", in: "query" }, { name: "favorite", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     reserveMedia: { id: "reserveMedia", method: "POST", path: "/v1/clubs/{clubId}/media", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createMediaReference: { id: "createMediaReference", method: "POST", path: "/v1/clubs/{clubId}/media/references", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listMediaFolders: { id: "listMediaFolders", method: "GET", path: "/v1/clubs/{clubId}/media/folders", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listMediaFolders: { id: "listMediaFolders", method: "GET", path: "/v1/clubs/{clubId}/media/folders", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createMediaFolder: { id: "createMediaFolder", method: "POST", path: "/v1/clubs/{clubId}/media/folders", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     deleteMediaFolder: { id: "deleteMediaFolder", method: "DELETE", path: "/v1/clubs/{clubId}/media/folders/{folderId}", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "folderId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateMediaFolder: { id: "updateMediaFolder", method: "PATCH", path: "/v1/clubs/{clubId}/media/folders/{folderId}", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "folderId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
@@ -14962,7 +15067,7 @@ export const OPERATIONS = {
     reserveAgentImage: { id: "reserveAgentImage", method: "POST", path: "/v1/clubs/{clubId}/classroom/agent-images", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
     reserveAvatar: { id: "reserveAvatar", method: "POST", path: "/v1/clubs/{clubId}/classroom/avatar", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
     deleteAvatar: { id: "deleteAvatar", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/avatar", tags: ["Media"], params: [{ name: "clubId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }]] },
-    listMentorships: { id: "listMentorships", method: "GET", path: "/v1/clubs/{clubId}/mentorships", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listMentorships: { id: "listMentorships", method: "GET", path: "/v1/clubs/{clubId}/mentorships", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createMentorship: { id: "createMentorship", method: "POST", path: "/v1/clubs/{clubId}/mentorships", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getMentorship: { id: "getMentorship", method: "GET", path: "/v1/clubs/{clubId}/mentorships/{mentorshipId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "mentorshipId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateMentorship: { id: "updateMentorship", method: "PATCH", path: "/v1/clubs/{clubId}/mentorships/{mentorshipId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "mentorshipId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
@@ -14987,8 +15092,8 @@ export const OPERATIONS = {
     listSalesNotices: { id: "listSalesNotices", method: "GET", path: "/v1/clubs/{clubId}/sales-notices", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "connection_id", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getSalesNotice: { id: "getSalesNotice", method: "GET", path: "/v1/clubs/{clubId}/sales-notices/{noticeId}", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "noticeId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     replaySalesNotice: { id: "replaySalesNotice", method: "POST", path: "/v1/clubs/{clubId}/sales-notices/{noticeId}/replay", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "noticeId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listPurchases: { id: "listPurchases", method: "GET", path: "/v1/clubs/{clubId}/purchases", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listSubscriptions: { id: "listSubscriptions", method: "GET", path: "/v1/clubs/{clubId}/subscriptions", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listPurchases: { id: "listPurchases", method: "GET", path: "/v1/clubs/{clubId}/purchases", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listSubscriptions: { id: "listSubscriptions", method: "GET", path: "/v1/clubs/{clubId}/subscriptions", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getClubPlan: { id: "getClubPlan", method: "GET", path: "/v1/clubs/{clubId}/plan", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     listAddOns: { id: "listAddOns", method: "GET", path: "/v1/clubs/{clubId}/add-ons", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     buyAddOn: { id: "buyAddOn", method: "POST", path: "/v1/clubs/{clubId}/add-ons", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },

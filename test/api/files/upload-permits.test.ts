@@ -55,7 +55,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     });
   };
 
-  it('are taken from the slowest request that runs for at least a minute, if none is free', async () => {
+  it('are taken from the slowest request that runs for at least a minute, if no permit is free', async () => {
     const aborted: string[] = [];
     for (let one = 0; one < 12; one++) await giving(`a${one}`, aborted, 'a', { rate: 100 - one });
     for (let one = 0; one < 6; one++) await giving(`b${one}`, aborted, 'b', { rate: 50 - one });
@@ -114,7 +114,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
 });
 
 describe('the rate limit of new uploads (LIM-22)', () => {
-  it('allows 60 uploads a minute to each student or library, and tells others when to retry', async () => {
+  it('allows each student or library 60 uploads a minute, and tells refused requests when to retry', async () => {
     const charged: unknown[] = [];
     const verdict = (allowed: boolean) =>
       Promise.resolve<Verdict>(allowed ? { allowed } : { allowed, retryAfterSeconds: 7 });

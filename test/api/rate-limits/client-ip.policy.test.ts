@@ -86,7 +86,7 @@ describe('client address', () => {
     });
   }
 
-  it('ignores what a client itself writes into X-Forwarded-For', () => {
+  it('does not depend on values that the client itself writes into X-Forwarded-For', () => {
     const claim = fc.oneof(
       fc.string(),
       fc.ipV4(),

@@ -81,7 +81,7 @@ for (const [name, start, address] of backends) {
       return waits;
     };
 
-    it('allow calls up to the limit, and then reject calls until the window of the clock ends', async () => {
+    it('allow calls up to the limit, and reject further calls until the current window ends', async () => {
       const three = budget(3);
       expect(await charge(three, 3, noon + 20_000)).to.deep.equal([0, 0, 0]);
       expect(await charge(three, 1, noon + 59_999)).to.deep.equal([1]);

@@ -76,7 +76,11 @@ describe('dev/fake-model: the librarian', () => {
       cited: ['Quay', 'Deck'],
       why: 'one rare word counts as much as two words that all passages contain',
     },
-    { ask: 'Rope, sail, bollard, wharf?', cited: ['Quay'], why: 'the other passage scores less than half as much' },
+    {
+      ask: 'Rope, sail, bollard, wharf?',
+      cited: ['Quay'],
+      why: 'the passage Deck scores less than half as much as Quay',
+    },
   ];
   for (const { ask, cited, why } of weighed)
     it(`cites ${cited.join(' and ')} when ${why}`, async () => {

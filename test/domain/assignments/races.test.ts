@@ -171,17 +171,22 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const sentFirst of [true, false]) {
-    it(`${sentFirst ? 'keep a file that was submitted before its deletion' : 'refuse a submission after its file was deleted'}`, async () => {
-      const deps = await depsOfAll();
-      const file = await buildAssignmentFile(club.id, learner.id);
-      const sending = () => send({ file_ids: [file] });
-      const owner = { clubId: club.id, studentId: learner.id };
-      const deleting = () => outcomeOf(removeUnsentFile(deps, owner, file, now()));
-      const [one, two] = sentFirst ? [sending, deleting] : [deleting, sending];
-      const outcomes: readonly unknown[] = await inThisOrder(student(), one, two);
-      expect(sentFirst ? statusOf(outcomes[0]) : outcomes[0]).to.equal(sentFirst ? 'submitted' : undefined);
-      expect(outcomes[1]).to.equal(sentFirst ? 'in_use' : 'invalid_file');
-    });
+    it(
+      sentFirst
+        ? 'keep a file that was submitted before its deletion'
+        : 'refuse a submission after its file was deleted',
+      async () => {
+        const deps = await depsOfAll();
+        const file = await buildAssignmentFile(club.id, learner.id);
+        const sending = () => send({ file_ids: [file] });
+        const owner = { clubId: club.id, studentId: learner.id };
+        const deleting = () => outcomeOf(removeUnsentFile(deps, owner, file, now()));
+        const [one, two] = sentFirst ? [sending, deleting] : [deleting, sending];
+        const outcomes: readonly unknown[] = await inThisOrder(student(), one, two);
+        expect(sentFirst ? statusOf(outcomes[0]) : outcomes[0]).to.equal(sentFirst ? 'submitted' : undefined);
+        expect(outcomes[1]).to.equal(sentFirst ? 'in_use' : 'invalid_file');
+      },
+    );
   }
 
   it('refuse to complete a lesson before its assignment is approved', async () => {

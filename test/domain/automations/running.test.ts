@@ -466,7 +466,7 @@ describe('a run', () => {
     expect(await takeStep(play.deps, run.runId, until + 5_000)).to.include({ done: false, at: until });
   });
 
-  it('wakes after its e-mail is sent, even if it slept meanwhile', async () => {
+  it('is woken after its e-mail is sent, even if the automation was paused during the sending', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('later', 1, 'days')] });
     play.answer = async () => {
       await pauseAutomation(deps, club.id, run.automationId, play.now());
@@ -890,7 +890,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('deletes only its path a year after its end', async () => {
+  it('loses the list of its steps a year after its end, but keeps its status', async () => {
     const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 1 }] });
     await play.settle();
     const forget = (ms: number) => forgetOldPaths(deps.db, new Date(start.getTime() + ms));
@@ -1108,7 +1108,7 @@ describe('an automation that students enter', () => {
     expect(rows.map(({ status }) => status)).to.deep.equal(['completed']);
   });
 
-  it('gives a run the priority of its fact, and a manual run bulk priority (AUTO-18)', async () => {
+  it('gives a run the priority of its fact, or the priority bulk if a person starts the run (AUTO-18)', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     for (const priority of [0, 1, 2] as const)
@@ -1184,7 +1184,7 @@ describe('an automation that students enter', () => {
     expect(await wakesOfRuns()).to.have.length(1);
   });
 
-  it('gives a wake bulk priority if 16 wakes of the club’s runs are waiting (AUTO-20)', async () => {
+  it('gives a new wake the priority bulk if 16 wakes of the club’s automations wait (AUTO-20)', async () => {
     const tag = await buildTag(club.id);
     await onTag(tag, { reentry: 'always' });
     const elsewhere = await buildClub();

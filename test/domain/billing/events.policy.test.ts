@@ -303,7 +303,7 @@ describe('the plan from the events of a club', () => {
       { plan: 'starter', status: 'canceled' },
     ],
     [
-      'follows the event with the later id if two events have the same type and second',
+      'follows the event with the later id if two events of one type are in the same second',
       [event(1, { id: 'evt_b', plan: 'business' }), event(1, { id: 'evt_a', plan: 'professional' })],
       { plan: 'business' },
     ],

@@ -204,7 +204,7 @@ describe('the seat allocation of a club', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-03-01 2', 'students 2026-04-01 1']);
   });
 
-  it('keeps the highest excess of the month after students have left', async () => {
+  it('records the highest excess of the month, even if students leave later', async () => {
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
     const deps = await testDeps();
@@ -276,7 +276,7 @@ describe('the seat allocation of a club', () => {
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['1']);
   });
 
-  it('gives an import either all requested seats or none', async () => {
+  it('gives an import either seats for all its students or no seat', async () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, 60);
     const { db } = await testDeps();

@@ -151,7 +151,7 @@ describe('a bulk job', () => {
       expect(tagged).to.equal(110);
     });
 
-    it('runs after the earlier jobs of its club, and is woken by their end', async () => {
+    it('runs after the earlier jobs of its club, which wake it when they end', async () => {
       const students = await addStudents(2);
       const first = await begin(awarding, students);
       clock.advance(1_000);
@@ -387,7 +387,7 @@ describe('a bulk job', () => {
     });
   });
 
-  it('is deleted with its report 90 days after its end, and not earlier', async () => {
+  it('is deleted with its report 90 days after its end', async () => {
     const jobId = await begin(awarding, await addStudents(1));
     await runBulk(jobId);
     const { db } = await testDeps();

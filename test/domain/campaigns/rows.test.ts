@@ -373,7 +373,7 @@ describe('the row of a campaign’s recipient', () => {
   });
 
   describe('with two workers on one campaign', () => {
-    it('is inserted once if both workers freeze the recipients', async () => {
+    it('is inserted once if both workers fix the recipients', async () => {
       for (let number = 0; number < 20; number++) await buildStudent(club.id);
       await schedule();
       await inThisOrder(

@@ -100,7 +100,7 @@ describe('a campaign', () => {
   };
   const recipients = () => messages.map(({ to }) => to).toSorted();
 
-  it('mails each confirmed student once and in the frozen order, and ends', async () => {
+  it('mails each confirmed student once, in the order of the fixed recipients, and ends', async () => {
     const allStudents = await students(5);
     const pending = await buildStudent(club.id, { verified: false });
     await deps.db.source.query(`UPDATE students SET opened_by = 'sign_up' WHERE id = $1`, [pending.id]);
@@ -147,7 +147,7 @@ describe('a campaign', () => {
     expect(message?.headers['Feedback-ID']).to.equal(`${campaignId}:${club.id}:campaign:latform.example`);
   });
 
-  it('waits for its start time, and freezes no recipient before that time', async () => {
+  it('waits for its start time, and only then fixes its recipients', async () => {
     const [early] = await students(1);
     await schedule('2026-03-02T13:00');
     expect(await step()).to.include({ done: false, at: later(60 * minute).getTime(), waitingFor: 'start' });
@@ -176,7 +176,7 @@ describe('a campaign', () => {
     });
   });
 
-  it('uses the frozen students, but each student’s current address', async () => {
+  it('uses the fixed recipients, but each student’s current address', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -220,7 +220,7 @@ describe('a campaign', () => {
       expect(await rowOf({ id: student?.id ?? '' })).to.include({ status: 'skipped', skip_reason: 'invalid_email' });
   });
 
-  it('skips students who have left the audience since the freeze', async () => {
+  it('skips students who left the audience after the recipients were fixed', async () => {
     const [stays, leaves] = await students(2);
     await deps.db.source.query(
       `INSERT INTO tags (id, club_id, name, folded_name, created_at) VALUES ($1, $2, 'Crew', 'crew', now())`,
@@ -470,7 +470,7 @@ describe('a campaign', () => {
       expect(await mostRowsRead()).to.be.below(200);
     });
 
-    it('makes Postgres analyze the mails after the freeze', async () => {
+    it('makes Postgres analyze the table of mails after the recipients were fixed', async () => {
       await deps.db.source.query('TRUNCATE mails CASCADE');
       await counted(1);
       await step();
@@ -736,7 +736,7 @@ describe('a campaign', () => {
         .png()
         .toBuffer();
 
-    it('has no preview if the image is removed meanwhile', async () => {
+    it('has no preview if the image is removed while the preview is built', async () => {
       await image(await red());
       const removed = { clubId: club.id };
       const { manager } = deps.db;

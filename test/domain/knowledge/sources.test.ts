@@ -134,7 +134,7 @@ describe('a source that leaves the index', () => {
     };
   };
 
-  it('is no longer found or linked, and its run deletes its passages', async () => {
+  it('is no longer found or linked, and its workflow run deletes the passages', async () => {
     const { source, clubId, agentId, db, takeAway, find } = await indexed();
     const asker = { clubId, agentId, studentId: (await buildStudent(clubId)).id };
     const answerId = await buildCharge(asker, 1n, new Date());
@@ -318,7 +318,7 @@ describe('administrators who change material at the same time', () => {
       expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
     });
 
-  it('index the required sources, and no transaction fails', async function () {
+  it('leave exactly the required sources in the index, and no transaction fails', async function () {
     this.timeout(120_000);
     const usual = await testDeps();
     const db = recordingEnds(usual.db);

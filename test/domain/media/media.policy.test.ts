@@ -195,7 +195,7 @@ describe('the limits of files', () => {
     expect(waits).to.deep.equal([1_000, 10_000, ...minutes, undefined, undefined]);
   });
 
-  it('allow two to four files at the same time, and one video fewer', () => {
+  it('allow two to four files to be processed at the same time, and one to three videos', () => {
     expect([1, 2, 3, 4, 5, 6, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4, 4, 4]);
     expect([1, 4, 64].map(videoPermits)).to.deep.equal([1, 2, 3]);
   });

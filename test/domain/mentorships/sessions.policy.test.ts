@@ -1,4 +1,4 @@
-/** Tests when mails of a session are due (MENT-11), and its status (MENT-9). */
+/** Tests when the mails about a session are due (MENT-11), and the status of a session (MENT-9). */
 import { expect } from 'chai';
 import { cancelUntil, mailsNow, shownStatus } from '../../../domain/mentorships/sessions.policy.ts';
 

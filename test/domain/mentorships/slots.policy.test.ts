@@ -185,7 +185,7 @@ describe('the slots of a mentorship', () => {
     );
   });
 
-  it('are offered from the minimum notice until the horizon', async () => {
+  it('are offered from now plus the minimum notice until now plus the horizon', async () => {
     const one = offer({ timeZone: 'UTC', weeklyHours: everyDay('00:00', '24:00'), noticeMinutes: 120, horizonDays: 2 });
     const now = new Date('2026-03-02T08:00:00Z');
     await eachCase(

@@ -107,7 +107,7 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     );
   });
 
-  it('can be read by both programs if they are larger than 4 GB', async () => {
+  it('can be read by yauzl and Python if they are larger than 4 GB', async () => {
     const large = 5_000_000_000;
     const zeros = { crc32: 0, modifiedAt };
     const many: ZipFile[] = [

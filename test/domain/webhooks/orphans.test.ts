@@ -32,12 +32,12 @@ describe('the sweep of orphans', () => {
   const counts = async () => Promise.all(['events', 'deliveries', 'attempts', 'bodies'].map(count));
   const positions = async () => (await db.manager.find(UpkeepRound)).map(({ position }) => position);
 
-  it('keeps all rows whose references exist', async () => {
+  it('keeps each row that refers to existing rows', async () => {
     expect(await sweepOrphans(db, now)).to.equal(0);
     expect(await counts()).to.deep.equal([1, 1, 1, 1]);
   });
 
-  it('removes each attempt whose delivery does not exist', async () => {
+  it('removes each attempt without a delivery', async () => {
     const missingId = newId();
     for (const fence of [1, 2]) await addAttempt(missingId, fence);
     expect(await sweepOrphans(db, now)).to.equal(2);
@@ -65,7 +65,7 @@ describe('the sweep of orphans', () => {
     );
     const swept: number[] = [];
     for (let round = 1; round <= 3; round++) swept.push(await sweepOrphans(db, now));
-    expect(swept).to.deep.equal([499, 500, 201]); // one of the first 500 bodies stays, because its event exists
+    expect(swept).to.deep.equal([499, 500, 201]); // The event of one body exists, so this body is not removed.
     const [round] = await db.manager.findBy(UpkeepRound, { name: 'orphans of webhook_bodies' });
     expect(round).to.include({ position: null });
     expect(round?.completedAt).to.deep.equal(now);

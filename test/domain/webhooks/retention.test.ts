@@ -286,7 +286,7 @@ describe('retention (DEL-8)', () => {
       expect(tallies).to.deep.equal([]);
     });
 
-    it('stays while another transaction uses one of its tables', async () => {
+    it('is not removed while another transaction uses one of the tables', async () => {
       const { db } = await testDeps();
       const delivery = await succeeded();
       await retainAll(before(historyEnd));

@@ -4,7 +4,7 @@ import { validate, version } from 'uuid';
 import { idAfter, leastIdOf, newId, timeOfId } from '../../../platform/core/ids.ts';
 
 describe('new ids', () => {
-  const start = Date.now() + 1_000_000; // A time that is later than the times of all ids that this process has made.
+  const start = Date.now() + 1_000_000; // Later than the time of any id that this process has made.
   let now = start;
   beforeEach('A clock that the test sets.', () => {
     now = start;

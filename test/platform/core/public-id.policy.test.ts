@@ -20,7 +20,7 @@ describe('public ids from titles', () => {
     expect(first(`${'x'.repeat(23)} y`)).to.equal('x'.repeat(23));
   });
 
-  it('get a suffix from 2 to 5 if the id is taken, and later a random suffix', () => {
+  it('get a suffix from 2 to 5, or a random suffix if all of these ids are taken', () => {
     let drawn = 0;
     const candidates = publicIdsFrom('Knots', 'lesson', () => `drawn${++drawn}`);
     expect(Array.from({ length: 7 }, () => candidates.next().value)).to.deep.equal([

@@ -74,7 +74,7 @@ describe('facts (ENG-9)', () => {
     });
   });
 
-  it('are claimed up to the club’s limit, which includes facts in progress', async () => {
+  it('are claimed up to the limit of the club, and facts in progress count too', async () => {
     for (const clubId of [clubA, clubB, clubC]) await recordMany(clubId, 10);
     const claimed = await everyFact(100, 5, { [clubB]: 5, [clubC]: 3 });
     expect(countsOf(claimed)).to.deep.equal({ [clubA]: 5, [clubC]: 2 });

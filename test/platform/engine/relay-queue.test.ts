@@ -127,7 +127,7 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(1);
   });
 
-  it('add no second row to an unsent wake of the workflow', async () => {
+  it('of one workflow share a row until the relay has sent the row', async () => {
     const [id, other] = [newId(), newId()];
     await wakeNow(wakeOf(id, clubA));
     const [first] = await rows();
@@ -175,7 +175,7 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(0);
   });
 
-  it('without a club are claimed like the wakes of one club', async () => {
+  it('without a club are claimed as if they belonged to one club', async () => {
     await wakeNow(wakeOf(newId(), null));
     expect((await someWakes(1))[0]?.clubId).to.equal(noClub);
   });

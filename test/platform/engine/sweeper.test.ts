@@ -69,7 +69,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     expect([await rescue(), await rescue()]).to.deep.equal([1, 0]);
   });
 
-  it('wakes the run of an ended answer until the cost of the answer is settled', async () => {
+  it('wakes the workflow of an ended answer until the cost of the answer is settled', async () => {
     const { questionId, answerId, conversationId } = await buildQuestion({ acceptedAt: ago(10 * minute) });
     const { db } = await testDeps();
     await db.transaction((tx) =>

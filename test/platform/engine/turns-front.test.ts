@@ -61,7 +61,7 @@ describe('the position from which a claim reads the queue (ENG-9)', () => {
     expect(count).to.equal(9);
   });
 
-  it('does not hide a row whose transaction took 200 ms to commit', async () => {
+  it('comes before a row whose transaction took 200 ms to commit', async () => {
     await recordMany(anotherClub, 1);
     const front = unknownFront();
     expect(await claimOn(front, 4)).to.deep.equal({ [anotherClub]: 1 });

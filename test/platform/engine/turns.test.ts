@@ -103,7 +103,7 @@ describe('the rotation over the clubs (ENG-9, ENG-15)', () => {
             const inHand = Object.fromEntries(one.full.map((club) => [club, one.perClub]));
             const room = roomFor(one.claim, one.perClub, inHand, turn);
             const claimed = await claimFacts(source(), { ...room, front });
-            // Every second row is handled. The relay of the other rows dies.
+            // The relay handles every second row, and then dies.
             await removeFacts(
               source(),
               claimed.filter((_, place) => place % 2 === 0),

@@ -5,7 +5,7 @@ import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts
 
 const moduleUrl = (name: string) => new URL(`../../../platform/infra/threads/${name}`, import.meta.url).href;
 
-/** The text of a function that can use `data`, `tell` and `ask`. */
+/** `does` is the body of a function that can use `data`, `tell` and `ask`. */
 const moduleThat = (does: string) =>
   new URL(
     `data:text/javascript,${encodeURIComponent(

@@ -45,7 +45,7 @@ describe('the OCR program', function () {
     ]);
   });
 
-  it('gets only the PATH of our environment', async () => {
+  it('gets no environment variable of the service except PATH', async () => {
     const { run } = await program('env > env; pwd >> env');
     await run(runArguments(), options());
     const lines = (await readFile(path.join(directory, 'env'), 'utf8')).trim().split('\n');

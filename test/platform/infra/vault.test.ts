@@ -13,7 +13,7 @@ describe('seal and open', () => {
     'with the key’s id': { namesKeys: true },
     'without the key’s id': {},
   })) {
-    it(`opens any text that was sealed ${format}, but only with the id of its own row`, () => {
+    it(`opens a text that was sealed ${format}, but only with the id of the text’s row`, () => {
       const sealer = createVault(key, options);
       fc.assert(
         fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, context) => {
@@ -71,7 +71,7 @@ describe('seal and open', () => {
     expect(() => createVault(key, { former: [other] }).open(sealed, 'id')).to.throw(SealUnreadable);
   });
 
-  it('opens an old value whose nonce begins like a key id by chance', () => {
+  it('opens an old value even if its first bytes look like a key id', () => {
     const nonce = Buffer.concat([createVault(key).headers[0], Buffer.alloc(7)]);
     const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', key.reveal(), '', 'seal', 32)), nonce);
     cipher.setAAD(Buffer.from('id'));
@@ -103,7 +103,7 @@ describe('seal and open', () => {
     });
   });
 
-  it('opens exactly the values whose key is given, after any key operations', () => {
+  it('opens a value only if its key is given, after any sequence of key changes', () => {
     const keys = Array.from({ length: 4 }, (_, index) => new Secret(Buffer.alloc(32, index + 1)));
     const indexes = fc.uniqueArray(fc.nat(keys.length - 1), { minLength: 1 });
     const steps = fc.record({

@@ -52,7 +52,7 @@ const places: readonly Place[] = [
     at: '2027-01-31T18:14:55Z',
   },
 ];
-/** `--whole` runs in Turkish, whose rules for capital letters are different, and in the zone with the largest offset. */
+/** `--whole` runs all tests in two of the places: one with Turkish rules for capital letters, and one with the largest offset from UTC. */
 const wholePlaces = places.filter(({ zone }) => zone === 'Europe/Istanbul' || zone === 'Pacific/Kiritimati');
 
 /** These tests need the real clock, because OpenSSL compares certificates with this clock, and files get their dates from it. */

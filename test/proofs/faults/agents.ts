@@ -27,7 +27,7 @@ const words = Array.from({ length: 80 }, (_, index) => `word${index} `);
 const delayMs = 50;
 const pauseMs = { least: 0, most: 2_000 };
 
-/** The faults of the model itself. `upTo` is a cumulative share in percent of all requests. */
+/** How the model fails. `upTo` is a cumulative share of all requests, in percent. */
 const troubles: readonly { upTo: number; script: () => Script }[] = [
   { upTo: 4, script: () => ({ refuse: 529 }) },
   { upTo: 7, script: () => ({ refuse: 429, retryAfterS: 2 }) },

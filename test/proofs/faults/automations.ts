@@ -241,7 +241,7 @@ function report(
   );
   print(`${engine.forgotten} runs forgotten, ${rescues.total} rescued; ${pauses} pauses`);
   print(
-    `mails sent ${mails.sentMails.length}, refused ${mails.refusedMails.length}; of the unknown, ${mails.unknownArrived} arrived; ` +
+    `mails sent ${mails.sentMails.length}, refused ${mails.refusedMails.length}; of the mails with an unknown outcome, ${mails.unknownArrived} arrived; ` +
       `at most ${kills.length * smtpConnections} may be unknown`,
   );
   for (const line of mails.untrue.slice(0, 20)) print(`untrue: ${line}`);

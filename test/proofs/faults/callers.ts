@@ -22,12 +22,15 @@ const requestCount = 2_000;
 /** So many clubs that the rate limit of a club refuses few requests. */
 const clubCount = 100;
 const callers = 24;
-/** The share of requests that a caller sends twice at the same time. */
+/** This share of the requests is sent twice at the same time. */
 const twinShare = 0.2;
 const rounds = 5;
 const aliveForMs = { least: 500, most: 4_000 };
 const deadForMs = { least: 0, most: 2_000 };
-/** The proof kills the API before one of these statements of a request, counted from its claim. The last number is after the commit. */
+/**
+ * The proof kills the API before a random SQL statement of a request. It counts the statements from the claim of the key. Statement 9 comes
+ * after the commit.
+ */
 const statements = { least: 1, most: 9 };
 const apiAtStatement = 'API at a statement';
 const victims = ['API', 'Postgres', apiAtStatement, apiAtStatement] as const;

@@ -94,7 +94,6 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
   return isRight && unknown.length <= kills.length * campaignConnections ? 0 : 1;
 }
 
-/** Counts duplicates both by mail and by address. */
 async function tallyMails({ source, campaignId, log }: Scene) {
   const rows = await source.query<MailRow[]>(`SELECT ${mailColumns} FROM mails WHERE campaign_id = $1`, [campaignId]);
   const received = receivedIn(log);
@@ -187,7 +186,7 @@ function report(
   );
   print(`meanwhile ${counts.unsubscribes} students left, ${counts.removed} were removed, ${counts.pauses} pauses`);
   print(
-    `of the unknown, ${tally.unknownArrived} arrived; at most ${kills.length * campaignConnections} may be unknown`,
+    `of the mails with an unknown outcome, ${tally.unknownArrived} arrived; at most ${kills.length * campaignConnections} may be unknown`,
   );
   for (const line of tally.untrue.slice(0, 20)) print(`untrue: ${line}`);
   print(

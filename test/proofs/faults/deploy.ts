@@ -147,7 +147,7 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
     API_CLOSES_AFTER_MS: '2000',
     ANTHROPIC_API_KEY: 'unused',
   };
-  /** Each build has its own name in `User-Agent` and its own model. These show which build began a step. */
+  /** Each build has its own `User-Agent` and its own model, so that the proof knows which build began a step. */
   const envOf = (name: BuildName) => ({
     ...env,
     SERVICE_NAME: name,
@@ -313,10 +313,6 @@ async function killedOnce(start: () => Child): Promise<void> {
   await toItsEnd(start());
 }
 
-/**
- * Sends SIGTERM.
- * @throws Problem if the process does not exit by itself, in time and with code 0
- */
 async function endInOrder(child: Child): Promise<void> {
   if (child.pid === undefined) return;
   process.kill(child.pid, 'SIGTERM');

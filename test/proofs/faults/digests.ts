@@ -72,8 +72,8 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
   const clubs = await buildReaders(db, { clubs: clubCount, members: membersOfClub, mailsPerMinute });
   const scene: Scene = { ...place, db, vault: createVault(config.masterKey), clubs, unsubscribed: new Set() };
   const beganAt = elapsedSeconds();
-  // The schedule could wait for a quarter of an hour, so the proof begins the digests itself. Two concurrent calls must make only one
-  // digest for each club and date.
+  // The proof begins the digests, because the schedule begins them only every 15 minutes. Two concurrent calls must create only one digest
+  // for each club and date.
   await Promise.all([beginDigests(db, new Date()), beginDigests(db, new Date())]);
   let killing = true;
   const beside = membersLeave(scene, () => killing);
@@ -162,7 +162,7 @@ function report(
   for (const [name, lines] of Object.entries({ missing, untrue }))
     for (const line of lines.slice(0, 20)) print(`${name}: ${line}`);
   print(
-    `${left.size} members asked to leave, ${skipped.length} mails were skipped; of the unknown, ${unknownArrived} arrived; at most ${mayBeUnknown} may be unknown`,
+    `${left.size} members asked to leave, ${skipped.length} mails were skipped; of the mails with an unknown outcome, ${unknownArrived} arrived; at most ${mayBeUnknown} may be unknown`,
   );
   print(
     `members ${readersOf(clubs).length}, mailed once ${sent.length}, refused ${refused.length}, unknown ${unknown.length} (each marked failed), ` +

@@ -1,6 +1,5 @@
 /**
- * The environment of a service whose servers the proof kills. The service reaches no mail server and no bucket, unless later variables name
- * them.
+ * The environment variables of a service in a proof. The service has no mail server and no bucket, unless a proof adds variables for them.
  */
 import os from 'node:os';
 import { allocatorSettings } from '../../../dev/stack/allocator.ts';

@@ -36,7 +36,10 @@ const clubCount = 5;
 const mentors = 250;
 const sessionsOfMentor = 2;
 const sessions = mentors * sessionsOfMentor;
-/** For each slot, each club of the mentor sends one student who asks only for this slot. The other students ask for many slots. */
+/**
+ * For each slot, each of the two clubs of the mentor has one student who tries to book only this slot. Other students try to book many
+ * slots.
+ */
 const studentsOfClub = (2 * sessions) / clubCount;
 const rounds = 2;
 const aliveForMs = { least: 1_000, most: 5_000 };
@@ -44,7 +47,7 @@ const deadForMs = { least: 0, most: 3_000 };
 const failpoints = ['transactional_claimed', 'transactional_handed_over', 'wake_sent'] as const;
 type Failpoint = (typeof failpoints)[number];
 /**
- * The proof kills the API before a statement in this range. Statement 0 is the first lock of a booking. The last one comes after the
+ * The proof kills the API before a random SQL statement of a booking. Statement 0 takes the first lock. Statement 10 comes after the
  * commit.
  */
 const statements = { least: 1, most: 10 };
@@ -284,7 +287,7 @@ async function untilTold({ db, lastDue, toldSessions, log }: Scene): Promise<Dat
 function report({ booker, removed }: Scene, tally: SessionTally, mayRepeat: number): number {
   const { doubleBooked, remindersMissing, othersMissing, twice, vain, untrue, lostSessions: lost } = tally;
   print(
-    `answers lost ${booker.lost}, of which ${booker.hadWorked} calls had worked; reminders due ${tally.reminders}, and ${tally.spared} of times that were left before; students removed ${removed}`,
+    `answers lost ${booker.lost}, of which ${booker.hadWorked} calls had worked; reminders due ${tally.reminders}, and ${tally.spared} no longer needed; students removed ${removed}`,
   );
   for (const [name, lines] of Object.entries({
     doubleBooked,
@@ -298,7 +301,7 @@ function report({ booker, removed }: Scene, tally: SessionTally, mayRepeat: numb
     for (const line of lines.slice(0, 20)) print(`${name}: ${line}`);
   print(
     `told wrongly ${lost.length}, other mails missing ${othersMissing.length}, rows untrue ${untrue.length}, reminded in vain ${vain.length}, ` +
-      `mails that arrived again, as the same message, ${tally.repeated} (at most ${mayRepeat})`,
+      `mails that arrived again with an unchanged Message-ID ${tally.repeated} (at most ${mayRepeat})`,
   );
   print(
     `sessions ${tally.sessions}, double-booked ${doubleBooked.length}, reminders missing ${remindersMissing.length}, twice ${twice.length}`,

@@ -162,13 +162,15 @@ async function load(
   ]);
   const point = await backup.point();
   const unfinished = await remainder(source);
-  progress(`the point: ${point}; ${unfinished.facts} facts and ${unfinished.deliveries} deliveries are under way`);
+  progress(
+    `Postgres will be restored to ${point}; ${unfinished.facts} facts and ${unfinished.deliveries} deliveries are under way`,
+  );
   await author.commit(after);
   await sleep(goesOnMs);
   await backup.archived();
   const unfinishedAtEnd = await remainder(source);
   progress(
-    `${after} facts more are committed; ${unfinishedAtEnd.facts} facts and ${unfinishedAtEnd.deliveries} deliveries are under way`,
+    `${after} more facts are committed; ${unfinishedAtEnd.facts} facts and ${unfinishedAtEnd.deliveries} deliveries are under way`,
   );
   await source.destroy();
   await service.kill();
@@ -227,12 +229,12 @@ async function comeBack(scene: Scene, way: WayBack): Promise<{ lostFacts: string
   return { lostFacts, stuck };
 }
 
-/** Runs the command of the runbook, because a run whose row is missing could wait for weeks. */
+/** Runs the command from the how-to page. A run without a row could otherwise wait for weeks. */
 async function letRunsLook(env: Environment): Promise<void> {
   const temporal = await locate(components.temporal, { report: progress });
   const query = ['--query', 'ExecutionStatus = "Running"', '--reason', 'Postgres was restored', '--yes'];
   await runCommand(temporal, ['workflow', 'signal', '--name', 'lookAgain', '--rps', '50', ...query], { env });
-  progress('all runs are asked to look at their rows');
+  progress('all runs have been signaled to read their rows again');
 }
 
 const isoOf = (point: string) => point.replace(' ', 'T').replace(/\+00$/, 'Z');

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ground } from './victims.ts';
 
 const endedAtStatement = new URL('./ended-at-statement.ts', import.meta.url);
-/** The proof kills the victim after this time if the victim has not reached the step. */
+/** If the process does not reach the step within this time, the proof kills it. */
 const withinMs = 90_000;
 
 /**

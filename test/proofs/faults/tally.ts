@@ -32,7 +32,7 @@ export async function remainder(source: DataSource): Promise<Remainder> {
 }
 
 /**
- * Waits until all facts and deliveries are finished, or until the time limit. After the time limit, the tally reports the unfinished work.
+ * Waits until all facts and deliveries are finished, or until the time limit. The final check reports unfinished work.
  * @param withinMs in milliseconds
  */
 export async function untilTold(source: DataSource, withinMs: number): Promise<void> {
@@ -49,7 +49,7 @@ export interface DeliveryTally {
   /** The number of committed facts: facts that became events, facts that wait, and facts that are lost. */
   facts: number;
   received: number;
-  /** A line for each fact that an endpoint did not accept, or whose delivery is not `succeeded`. */
+  /** A line for each fact that an endpoint did not accept, or that has a delivery which is not `succeeded`. */
   lostFacts: string[];
 }
 

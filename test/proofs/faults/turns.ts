@@ -1,4 +1,4 @@
-/** Kills the victims one after another in several rounds, and restarts each victim after a while. */
+/** Kills the processes of a proof one after another in several rounds, and restarts each process after a while. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progress } from './progress.ts';
 import { between } from './ranges.ts';

@@ -36,13 +36,13 @@ export interface Ground {
   killApiBy(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Changes variables of the configuration. The worker and the API use them from their next start. */
   configure(variables: Readonly<Record<string, string>>): void;
-  /** Starts a victim with its old data and port, and resolves when it is ready. */
+  /** Starts a process again with its old data and port, and resolves when the process is ready. */
   startAgain(victim: Victim): Promise<void>;
 }
 
 const readyWithinMs = 180_000;
 const restMs = 1_000;
-/** If a process ends by itself, the proof prints this number of its log lines. An error with its stack fits into them. */
+/** If a process ends by itself, the proof prints the last lines of the log of the process. They contain an error with its stack. */
 const lastLogLines = 40;
 
 /**
@@ -130,7 +130,7 @@ interface Program {
 /** A program of ours that the proof kills and restarts. After an unexpected end it is restarted automatically. */
 function keptUp({ name, script, url, env, logs }: Program) {
   let running: Child | undefined;
-  /** The process that must end by itself, because its variables make it end. */
+  /** The process that ends at a failpoint on purpose. */
   let expectedToEnd: Child | undefined;
   let lives = 0;
   let endedByItself = 0;

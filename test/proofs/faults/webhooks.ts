@@ -29,8 +29,8 @@ import { onGround, victims, type Ground, type Victim } from './victims.ts';
 const usualFacts = 2_000;
 const usualRounds = 3;
 /**
- * The number of kills of a victim in each round. The second kill happens when the victim handles the waiting work again, because at this
- * moment most work is in progress.
+ * In each round, the proof kills each process this many times. At the second kill, the restarted process handles the work that waited, so
+ * most work is in progress.
  */
 const killsInARow = 2;
 /**
@@ -40,7 +40,7 @@ const killsInARow = 2;
 const everyMs = 85;
 const passedOn = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
 /**
- * A kill of one of these processes can interrupt attempts between their request and their record. The kill interrupts at most as many
+ * If one of these processes is killed, attempts may have sent a request without recording the result. There are at most as many such
  * attempts as a worker makes at the same time for one host.
  */
 const cuttingOff: readonly Victim[] = ['worker', 'Postgres'];
@@ -194,7 +194,8 @@ async function killOne(scene: Scene, victim: Victim, round: number): Promise<Rec
   const ready = elapsedSeconds() - killedAt;
   const forgetting = victim === 'Temporal' ? forget(scene) : undefined;
   const [flowing] = await Promise.all([untilFlowing(scene, victim, before, killedAt), forgetting]);
-  const again = flowing === undefined ? 'nothing has come through it since' : `of use after ${flowing.toFixed(1)} s`;
+  const again =
+    flowing === undefined ? 'nothing has come through it since' : `works again after ${flowing.toFixed(1)} s`;
   progress(`${victim} is ready after ${ready.toFixed(1)} s, ${again}`);
   return { victim, ready, flowing };
 }
@@ -221,7 +222,7 @@ async function untilFlowing(
   return elapsedSeconds() - killedAt;
 }
 
-/** Returns when all work has ended, or at the time limit. After the time limit, the tally reports the unfinished work. */
+/** Returns when all work has ended, or at the time limit. The final check reports unfinished work. */
 async function untilAllHaveEnded(scene: Scene): Promise<void> {
   const { source, rescues } = scene;
   const deadline = performance.now() + deadlineMs;
@@ -254,7 +255,7 @@ function report(
     const own = recoveries.filter((recovery) => recovery.victim === victim);
     const ready = own.map((recovery) => recovery.ready.toFixed(1)).join(', ');
     const flowing = own.map((recovery) => recovery.flowing?.toFixed(1) ?? '–').join(', ');
-    print(`${victim} killed ${own.length} times: ready after ${ready} s, of use after ${flowing} s`);
+    print(`${victim} killed ${own.length} times: ready after ${ready} s, works again after ${flowing} s`);
   }
   print(`${author.throughApi} facts through the API; ${author.repeated} calls and transactions repeated`);
   print(`${receipts.refused} requests refused, ${throttled} endpoints throttled; ${interrupted} attempts interrupted`);

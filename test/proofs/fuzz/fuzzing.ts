@@ -1,4 +1,4 @@
-/** The loop of the fuzzer: each round sends requests in a new world, judges each answer, and counts the answers. */
+/** The loop of the fuzzer. Each round builds new clubs, sends requests to them, and checks and counts the answers. */
 import type { OperationId } from '../../../contract/contract.ts';
 import { rowCounts } from '../../toolkit/stack/database.ts';
 import { Deck } from './deck.ts';
@@ -20,9 +20,9 @@ export interface FuzzOptions {
 
 /** The first failure of a kind. */
 export interface Failure extends Broken {
-  /** Failures of the same kind have the same text: operation, rule and answer. */
+  /** A text with the operation, the rule and the answer. */
   readonly kind: string;
-  /** All steps in the world of the failure, and at the end the step that failed. */
+  /** All steps of the round. The last step failed. */
   readonly steps: readonly Step[];
   readonly curl?: string;
 }
@@ -39,8 +39,7 @@ export interface Tally {
 }
 
 /**
- * The number of requests in one world. It is large enough for requests that use records of earlier requests, and small enough that a failed
- * sequence is short.
+ * The number of requests in a round. Later requests can use records of earlier requests, but a failed sequence must stay short.
  */
 const roundLength = 250;
 /** The number of writes after which the clock moves past the window of the write limits (LIM-1, LIM-2). */
@@ -122,8 +121,8 @@ async function workFails(world: World): Promise<Broken | undefined> {
 }
 
 /**
- * Operations that may add rows although they refuse the request or only read. Some operations record their refusals, as their descriptions
- * say. Some reads record that they made a document (DEC-56), or record the read itself (CAMP-13).
+ * Operations that may add rows even if they refuse a request or only read. Some operations record refused requests. Some reads record that
+ * they made a document (DEC-56), or that a person opened a mail (CAMP-13).
  */
 const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'buyAddOn',

@@ -1,4 +1,4 @@
-/** Replays a recorded sequence in a new world, and reports the rules that its last step breaks. */
+/** Sends a recorded sequence of requests to new clubs, and reports the rules that the last request breaks. */
 import { codeOf } from './rules.ts';
 import { judged, kindOf } from './fuzzing.ts';
 import { isRequest, type Step } from './requests/step.ts';

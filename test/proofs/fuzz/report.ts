@@ -13,8 +13,8 @@ export function linesOf(tally: Tally, seed: number): string[] {
       ? 'every operation was answered with 2xx at least once'
       : `${never.length} operations were never answered with 2xx:`,
     ...never.map((operationId) => `  ${operationId}: ${inOrder(tally.byOperation.get(operationId) ?? new Map())}`),
-    ...(tally.repeated > 0 ? [`further failures of kinds that are listed above: ${tally.repeated}`] : []),
-    ...(tally.longestHold ? [`the longest hold: ${tally.longestHold.curl}`] : []),
+    ...(tally.repeated > 0 ? [`more failures of the kinds above: ${tally.repeated}`] : []),
+    ...(tally.longestHold ? [`the request that blocked the thread longest: ${tally.longestHold.curl}`] : []),
     `seed ${seed}`,
     `requests ${tally.requests}, operations ${called.length} of ${everyOperation.length}, failures ${tally.failures.length}, longest hold ms ${holdOf(tally)}`,
   ];

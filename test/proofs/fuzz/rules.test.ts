@@ -97,7 +97,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ caller: key, status: 200, body: page, step: { operation: 'listMembers' } })).to.include(rule[0]);
   });
 
-  it('accepts an HTML page that refuses by its status, without an error code', () => {
+  it('accepts an HTML page that refuses a request with a status and without an error code', () => {
     const html = { ...usual, 'content-type': 'text/html; charset=utf-8' };
     const step = { operation: 'getMailPreference', path: { clubId: 'nobody', token: 't' } } as const;
     const rule = 'answers as session, key, club, role and scope demand';

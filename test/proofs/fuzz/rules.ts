@@ -1,7 +1,7 @@
 /** The rules that every answer must satisfy: one function for each rule, and a list of all rules. */
 import type { ContractOperation } from '../../../contract/contract.ts';
 import { isObject } from '../../../contract/openapi.ts';
-import type { Scope } from '../../../contract/rules/scopes.ts';
+import { anyScope } from '../../../contract/rules/scopes.ts';
 import { errorStatus, type ErrorCode } from '../../../platform/core/error-codes.ts';
 import { operationOf } from '../../toolkit/drive/every-operation.ts';
 import type { ClubName, Pool } from './requests/pool.ts';
@@ -48,7 +48,7 @@ const rules: Readonly<Record<string, Rule>> = {
     const expectedCode = refusalOf(of);
     if (expectedCode === of.code) return undefined;
     if (expectedCode !== undefined && isPage(of) && of.status === errorStatus[expectedCode]) return undefined;
-    if (of.hasRival && of.code !== undefined) return undefined; // the other request may have ended the session
+    if (of.hasRival && of.code !== undefined) return undefined; // the request that ran at the same time may have ended the session
     if (expectedCode !== undefined) return `answered ${of.status} ${of.code ?? ''}, and not ${expectedCode}`;
     return of.code === 'unauthenticated' || of.code === 'forbidden' ? `answered ${of.status} ${of.code}` : undefined;
   },
@@ -181,8 +181,8 @@ function refusalOf({ operation, caller, resolvedStep, clubs }: Case): ErrorCode 
 const isPermitted = ({ role }: Caller, roles: readonly string[] | undefined) =>
   roles === undefined || (role !== undefined && roles.includes(role));
 
-const isGranted = ({ scopes }: Caller, scope: Scope | undefined) =>
-  scope !== undefined && scopes?.includes(scope) === true;
+const isGranted = ({ scopes }: Caller, scope: ContractOperation['scope']) =>
+  scope === anyScope || (scope !== undefined && scopes?.includes(scope) === true);
 
 const isAdmitted = (of: Case) => refusalOf(of) === undefined || of.step.fault?.code === 'method_not_allowed';
 

@@ -17,7 +17,7 @@ import {
 } from './requests/step.ts';
 import type { FuzzGround } from './world/ground.ts';
 
-/** Each replay builds its own world, which takes about a second. */
+/** Each replay builds new clubs, which takes about a second. */
 const maxReplays = 60;
 
 /** @returns the shortest sequence that still fails; undefined if the whole sequence does not fail again */

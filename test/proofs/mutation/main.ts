@@ -1,6 +1,6 @@
 /**
  * `npm run prove -- mutate webhooks …` changes the pure rules of the named contexts, one change at a time. After each change it checks
- * whether a unit test fails. Without a name, it changes the rules of all contexts. It prints the changes that no test notices. The last
+ * whether a unit test fails. Without a name, it changes the rules of all contexts. It prints each change for which no test fails. The last
  * line is `mutants N, killed N, survived N, score 0.NN`. The exit code is 1 if the score is lower than required, or if a change hangs.
  *
  * `npm run prove -- mutate statements` changes claims, records, authorization and pricing, which need Postgres. The name of one target in

@@ -83,7 +83,7 @@ async function runTrial(
     command: process.execPath,
     args: ['--import', './platform/load.mjs', 'test/proofs/mutation/trial.ts'],
     cwd: projectDirectory,
-    // TEST_UNIT keeps the child from starting its own stack.
+    // TEST_UNIT prevents that the child process starts a second stack.
     env: { ...process.env, MUTATION_TRIAL: JSON.stringify(trial), TEST_RUN_URL: url, TEST_UNIT: '1' },
     logFile: path.join(projectDirectory, '.data', 'mutation-trial.log'),
     graceMs: 2_000,

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { aboutHung, mutationLine, resultOf, shareOf, tallyOf } from './tally.ts';
 
-describe('tally of a mutation run', () => {
-  it('counts a change as killed if its endless loop reaches the hit limit, and as hung if it times out', () => {
+describe('the summary of a mutation run', () => {
+  it('counts a change as killed if a loop reaches the hit limit, and as hung if the test times out', () => {
     expect(resultOf({ status: 'Killed' })).to.equal('killed');
     expect(resultOf({ status: 'Timeout', statusReason: 'Hit limit reached (501/500)' })).to.equal('killed');
     expect(resultOf({ status: 'Timeout' })).to.equal('hung');
@@ -19,7 +19,7 @@ describe('tally of a mutation run', () => {
     expect(aboutHung(tally.hung)).to.match(/^1 change\(s\) hung and were stopped[^]*\nthe line of hung\n/);
   });
 
-  it('has the score 1 if there are no changes', () => {
+  it('has the score 1 without changes', () => {
     expect(shareOf([])).to.equal(1);
   });
 });

@@ -1,4 +1,4 @@
-/** Lists the files that `npm run prove -- mutate` changes, and the tests that must notice the changes. */
+/** Lists the files that `npm run prove -- mutate` changes, and the tests that must fail after a change. */
 import fs, { readFileSync } from 'node:fs'; // an older Node has no globSync, and must still print the message about its version
 import path from 'node:path';
 import { projectDirectory } from '../../../dev/project.ts';
@@ -18,8 +18,8 @@ export function mutationTargets(): Target[] {
   const tests = testFiles();
   const unitTestCache = new Map<string, boolean>();
   const durations = committedDurations();
-  // The tests run again for each change, so slow tests would take hours. `npm test -- --unit` excludes slow tests, and so does this
-  // function. But a test of the rules themselves (`*.policy.test.ts`) always runs.
+  // The tests run again for each change, so slow tests would take hours. They are excluded, except tests of pure rules
+  // (`*.policy.test.ts`).
   const isFastEnough = (file: string) => file.endsWith('.policy.test.ts') || isQuick(file, durations);
   const units = new Set(tests.filter((file) => isFastEnough(file) && isUnitTest(file, unitTestCache)));
   const byName = Object.groupBy(policies(), nameOf);

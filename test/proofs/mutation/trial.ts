@@ -1,5 +1,5 @@
 /**
- * Runs test files against one changed file, in its own process, which statement-runs.ts starts. The exit codes:
+ * Runs test files against one changed file. statement-runs.ts starts a process with this script for each change. The exit codes:
  * - 0: no test failed
  * - 1: a test failed
  * - 2: the files did not load

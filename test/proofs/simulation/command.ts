@@ -27,7 +27,7 @@ interface SimulationOptions {
   /** Whether all schedules are paced (see playing.ts). Otherwise every second schedule of an engine is paced. */
   isPaced: boolean;
   processes: number;
-  /** The number of this process, from 0; undefined in the process that starts the other processes. */
+  /** The number of this process, from 0; undefined in the process that starts the others. */
   part?: number;
   /** Continues after a broken invariant, without shortening the schedule. */
   keepsGoing: boolean;
@@ -77,7 +77,7 @@ function wholeNumber(name: string, text: string | undefined, otherwise: number):
   return Number(text);
 }
 
-/** Each schedule has its own seed, and the engines take turns. */
+/** Gives each schedule its own seed, and alternates the engines. */
 export function schedulesOf({
   seed,
   engines: chosenEngines,

@@ -8,7 +8,7 @@ import { beginning, BrokenInvariant } from './stage.ts';
 import { VirtualTime } from './simulated-process.ts';
 import { simulatedWorkflows } from './temporal/module-hooks.ts';
 
-/** The description of a schedule. The same description leads to the same trace. */
+/** Equal schedules lead to equal traces. */
 export interface Schedule {
   engine: Engine;
   seed: number;

@@ -16,8 +16,8 @@ const lookForLocksAfterMs = 8;
 const deadlockTimeoutMs = 4;
 
 /**
- * Postgres must return rows in the same order each time that a schedule is played. The ids of two plays differ, but their order does not.
- * These settings therefore prevent query plans that hash ids.
+ * Each time that a schedule is played, Postgres must return rows in the same order. The ids differ between two plays, but the order of the
+ * ids does not. These settings therefore prevent query plans that hash ids.
  */
 const sameOrder = '-c enable_hashjoin=off -c enable_hashagg=off -c plan_cache_mode=force_custom_plan';
 
@@ -161,7 +161,7 @@ export class SimulatedPostgres {
 
   /** @returns the waiting statements that got their lock or were ended */
   async freed(waiting: readonly Statement[]): Promise<Statement[]> {
-    // A finished statement may release other statements, so this repeats until a round finds no released statement.
+    // When a statement finishes, it may release others. The loop therefore ends only when a round finds no released statement.
     const freed = new Set<Statement>();
     for (let before = -1; freed.size > before;) {
       before = freed.size;

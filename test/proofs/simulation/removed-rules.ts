@@ -36,7 +36,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'interrupted-attempts': {
-    rule: 'ENG-2: an attempt whose lease ran out is interrupted',
+    rule: 'ENG-2: if the lease of an attempt ends, the attempt is recorded as interrupted',
     file: 'domain/webhooks/attempts/claims.ts',
     changes: [["SET outcome = 'interrupted'", 'SET outcome = NULL']],
     engine: 'webhooks',
@@ -125,7 +125,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'once-an-event': {
-    rule: 'ENG-8: each event and endpoint have one delivery, whose id results from their ids',
+    rule: 'ENG-8: an event has one delivery for each endpoint; its id is derived from the ids of both',
     file: 'domain/webhooks/events/fan-out.ts',
     changes: [['const id = deliveryIdOf(fact.id, endpoint.endpointId);', 'const id = crypto.randomUUID();']],
     engine: 'webhooks',
@@ -198,7 +198,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'charge-looked-for': {
-    rule: 'BILL-6: a charge that was made is found before the product gives it up',
+    rule: 'BILL-6: the service looks for an existing charge before it marks an add-on as failed',
     file: 'domain/billing/settling.ts',
     changes: [
       [
@@ -217,7 +217,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'left-campaigns': {
-    rule: 'CAMP-5: a student who left campaigns gets none',
+    rule: 'CAMP-5: a student who unsubscribed gets no campaign mail',
     file: 'domain/campaigns/sending.ts',
     changes: [["WHEN suppression.left_campaigns_at IS NOT NULL THEN 'unsubscribed'", '']],
     engine: 'campaigns',
@@ -247,13 +247,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'sales',
   },
   'end-of-access-woken': {
-    rule: 'ENG-3: a change of the access of a subscription wakes the run that ends it',
+    rule: 'ENG-3: a change of access by a subscription wakes the workflow that ends the access',
     file: 'domain/access/enrollments/rows.ts',
     changes: [["await wake(tx, 'subscriptionEnd'", "if (id === '') await wake(tx, 'subscriptionEnd'"]],
     engine: 'sales',
   },
   'fill-woken': {
-    rule: 'ENG-3: a change that begins to fill a space wakes its run',
+    rule: 'ENG-3: a change that requires new members of a space wakes the workflow that adds them',
     file: 'domain/community/spaces.ts',
     changes: [["await wake(tx, 'spaceFill', [{ id: spaceId, clubId }], now);", '']],
     engine: 'space-fills',
@@ -265,7 +265,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'course-completions',
   },
   'who-left-stays-out': {
-    rule: 'COMM-8: a student who left or is banned does not become a member again, and is not counted',
+    rule: 'COMM-8: a student who left the space or is banned is not added again and not counted',
     file: 'domain/joining/joining.ts',
     changes: [
       ['WHERE standing.left_at IS NULL AND standing.banned_at IS NULL\n       AND (standing', 'WHERE (standing'],
@@ -316,13 +316,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'imports',
   },
   'mails-of-ended-runs': {
-    rule: 'AUTO-13: an e-mail that the server deferred is not sent after its run has left',
+    rule: 'AUTO-13: an e-mail that the server deferred is not sent after the automation run has ended',
     file: 'domain/automations/running/run-step.ts',
     changes: [["if (current?.status === 'exited') await skipWaitingMails(tx, current.id, current.exitReason);", '']],
     engine: 'automations',
   },
   'gate-of-automations': {
-    rule: 'AUTO-17: the gate releases students whom a pause held',
+    rule: 'AUTO-17: after a pause, the gate releases the students who waited',
     file: 'domain/automations/states.ts',
     changes: [["if (to.gateLooksAt !== null) await wake(tx, 'automationGate', [{ id, clubId }], now);", '']],
     engine: 'automations',
@@ -336,13 +336,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'mail-domains',
   },
   'check-by-hand-woken': {
-    rule: 'ENG-3: a requested check wakes the run of its domain, because it changes the time of the next look',
+    rule: 'ENG-3: a requested check wakes the workflow of the mail domain',
     file: 'domain/mail/domains/checking.ts',
     changes: [["await deps.db.transaction((tx) => wake(tx, 'mailDomain', [domain], now));", '']],
     engine: 'mail-domains',
   },
   'digest-woken': {
-    rule: 'ENG-3: a change that begins the digest of a date wakes its run',
+    rule: 'ENG-3: the transaction that creates a digest wakes the workflow that sends the digest',
     file: 'domain/community/digests/beginning.ts',
     changes: [["await wake(tx, 'spaceDigest', startedDigests, now);", '']],
     engine: 'digests',
@@ -354,13 +354,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'digests',
   },
   'student-before-session': {
-    rule: 'ENG-6: a notice of a session locks its student first, as a removal does',
+    rule: 'ENG-6: a mail about a session locks the student before the session, as a removal does',
     file: 'domain/mentorships/telling.ts',
     changes: [['    await lockStudentOf(tx, id);', '    void lockStudentOf;']],
     engine: 'mentorships',
   },
   'one-winner-of-an-hour': {
-    rule: 'MENT-6: a constraint prevents two sessions of a mentor at the same time',
+    rule: 'MENT-6: a database constraint prevents two sessions of a mentor at the same time',
     file: 'domain/mentorships/booking.ts',
     changes: [],
     sql: 'ALTER TABLE mentorship_sessions DROP CONSTRAINT mentorship_sessions_mentor',
@@ -384,7 +384,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'sources',
   },
   'club-held-by-index': {
-    rule: 'ANS-7: the later of two concurrent changes of the material reads both',
+    rule: 'ANS-7: if two changes of an agent’s material run concurrently, the later one sees both',
     file: 'domain/knowledge/sources.ts',
     changes: [
       ['SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE', 'SELECT 1 FROM clubs WHERE id = ${clubId}'],
@@ -403,7 +403,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'media-processing',
   },
   'student-before-avatar': {
-    rule: 'ENG-6: a replacement of the picture of a student locks the student before the files',
+    rule: 'ENG-6: the step that replaces a student’s picture locks the student before the files',
     file: 'domain/media/processing/record.ts',
     changes: [
       [

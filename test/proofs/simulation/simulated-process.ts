@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 
-/** A simulated process from its start to its end. A restart creates a new object of this class. */
+/** A restart of a process creates a new object. */
 export interface SimulatedProcess {
   readonly name: string;
   alive: boolean;
@@ -54,7 +54,7 @@ export class VirtualTime {
     this.#order = 0;
   }
 
-  /** Returns, in order, the due timers whose process can run. */
+  /** Returns the due timers of processes that can run, the earliest first. */
   due(): Timer[] {
     return this.#living()
       .filter(({ at, running: who }) => at <= this.now && who.process.standsUntil <= this.now)

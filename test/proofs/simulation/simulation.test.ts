@@ -37,7 +37,7 @@ describe('simulation of the real engine', function () {
     it(`keeps every invariant if ${why}`, () => expectHeld(schedule));
   }
 
-  it('repeats the same steps when it plays a schedule from its decisions', async () => {
+  it('repeats the same steps if it plays a schedule with recorded decisions', async () => {
     const first = await stand.play({ engine: 'add-ons', seed: 3, commands });
     const again = await stand.play({ engine: 'add-ons', seed: 3, commands, decisions: first.decisions });
     expect(first.trace.length).to.be.greaterThan(50);
@@ -56,7 +56,7 @@ describe('simulation of the real engine', function () {
     expect(compared).to.be.greaterThan(5);
   });
 
-  it('shortens a failed schedule, and the shorter schedule still breaks the same invariant', async () => {
+  it('shortens a failed schedule to a schedule that breaks the same invariant', async () => {
     const failing: Stand = {
       ...stand,
       play: async (schedule) => {
@@ -96,7 +96,7 @@ describe('npm run prove -- simulate', () => {
     expect(() => simulationArguments(['--sed', '1'])).to.throw(/Unknown option '--sed'/);
   });
 
-  it('gives each schedule its own seed, alternates the engines, and paces every second schedule', () => {
+  it('gives each schedule its own seed, and paces every second schedule', () => {
     const options = simulationArguments(['--seed', '7', '--schedules', '2', '--engine', 'mails']);
     const [first, second] = schedulesOf(options);
     expect([first, second]).to.deep.equal([

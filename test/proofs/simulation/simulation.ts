@@ -15,7 +15,7 @@ import { SimulatedTemporal, type Action } from './temporal/server.ts';
 import { backlogAt, expectSomebodyLooks, hasFacts, hasOverdue } from './waiting.ts';
 import { makeWorker, type SimulatedWorker } from './workers.ts';
 
-/** All faults. Each schedule has only some of the faults, so that each fault also happens without the others. */
+/** Each schedule has only some of these faults, so that each fault also happens without the others. */
 const faultKinds = [
   'crash',
   'stand',
@@ -53,10 +53,10 @@ const slackMs = 2_500;
 const workerNames = ['worker 1', 'worker 2'] as const;
 const restartMs = 1_000;
 const usualLeaseMs = 60_000;
-/** If a process lingers between two statements, the other processes do this number of steps before it continues. */
+/** A process can pause between two statements. The other processes then make this number of steps before the paused process continues. */
 const lingeredSteps = [4, 8, 16, 32, 64] as const;
 const lingeredStepsPaced = [16, 64, 256] as const;
-/** In a paced schedule, while processes are busy, about one of this number of steps is a command. */
+/** In a paced schedule, about one in 12 steps is a command while processes are busy. */
 const pacedSteps = 12;
 /** In milliseconds, for paced schedules. In other schedules a late signal can arrive at any later step. */
 const signalDelaysMs = [0, 1_000, 4_000, 30_000] as const;
@@ -78,7 +78,7 @@ interface LateSignal {
   run: Run;
   /** In Unix milliseconds. */
   from: number;
-  /** Whether this signal is a second copy of a signal that arrived in time. */
+  /** Whether the signal has already arrived once in time. */
   isDouble: boolean;
 }
 
@@ -95,7 +95,7 @@ export class Simulation {
   readonly decisions: Decisions;
   readonly time: VirtualTime;
   readonly postgres: SimulatedPostgres;
-  /** A database for scenarios, whose statements are not scheduled. */
+  /** For scenarios. The simulation does not schedule statements to this database. */
   readonly db: Database;
   steps = 0;
   /** Whether the schedule lost a run or a signal, so that only the sweeper finds the work. */
@@ -198,7 +198,7 @@ export class Simulation {
     let after = this.decisions.choose(8 * commands + 1);
     for (;;) {
       await this.#settle();
-      mustHold(this.steps < maxSteps, 'a schedule comes to rest', () => `after ${maxSteps} steps it still goes on`);
+      mustHold(this.steps < maxSteps, 'each schedule ends', () => `after ${maxSteps} steps work still goes on`);
       await this.#maybeFault();
       if (this.#open()) continue;
       const actions = this.#actions();
@@ -308,7 +308,8 @@ export class Simulation {
     const backlog = await backlogAt(this.postgres);
     if (backlog !== undefined && backlog <= this.time.now) {
       const at = this.#nextAt({ withPolls: true });
-      if (at === undefined) throw new BrokenInvariant('nothing is left', 'facts or wakes wait, and no relay looks');
+      if (at === undefined)
+        throw new BrokenInvariant('nothing is left', 'facts or wakes wait, but no relay reads them');
       await this.#moveTo(at, true);
       return true;
     }
@@ -324,7 +325,7 @@ export class Simulation {
 
   /** Waits for locks. Only a paused process can hold these locks, because no other process has work. */
   async #waitForLocks(): Promise<boolean> {
-    await this.#lookAtParked(); // a connection that was released inside a transaction has rolled it back
+    await this.#lookAtParked(); // if a connection was released inside a transaction, the transaction is rolled back
     if (this.#freed.length > 0) return true;
     const stands = [...this.#workers.values()].some(({ process }) => process.standsUntil > this.time.now);
     const waiting = () => this.#parked.map(({ process, label }) => `${process.name}: ${label}`).join('; ');
@@ -362,8 +363,8 @@ export class Simulation {
   }
 
   /**
-   * The extra time for a step whose row is leased to another step. The waiting step tries again when the lease ends, because the record of
-   * the other step wakes no run (ENG-2).
+   * The extra time for a step if another step has leased the row. The step tries again when that lease ends, because recording a result
+   * wakes no run (ENG-2).
    */
   #leaseWait({ leaseMs = usualLeaseMs }: Stage): number {
     return this.doubled || this.slow || this.cuts > 0 ? leaseMs : 0;
@@ -378,9 +379,7 @@ export class Simulation {
       `SELECT 'fact ' || type AS of FROM facts UNION ALL SELECT 'wake of ' || workflow_id FROM wakes`,
     );
     mustHold(unhandled.length === 0, 'facts and wakes are carried', () => unhandled.map(({ of }) => of).join(', '));
-    mustHold(this.postgres.deadlocks.length === 0, 'locks are taken in one order', () =>
-      this.postgres.deadlocks.join('; '),
-    );
+    mustHold(this.postgres.deadlocks.length === 0, 'no deadlock happens', () => this.postgres.deadlocks.join('; '));
     this.lossy = false;
     await this.#expectSomebodyLooks(stage);
   }
@@ -432,7 +431,6 @@ export class Simulation {
     return new Promise((resolve) => this.#enter({ process, label, pass: resolve }));
   }
 
-  /** All actions if the other processes have none. */
   #withoutLingering(actions: readonly ActionOf[]): readonly ActionOf[] {
     const others = actions.filter(({ process }) => process === undefined || !this.#isLingering(process));
     return others.length > 0 ? others : actions;
@@ -593,7 +591,7 @@ export class Simulation {
   }
 
   /**
-   * Lets all leases expire while their processes are alive. A failover of Postgres to a machine whose clock is ahead has this effect. In a
+   * Lets all leases expire while the processes still work. A failover of Postgres to a machine with a fast clock has this effect. In a
    * paced schedule the activities also time out in Temporal, so that other workers begin the same work.
    */
   async #lapse(): Promise<void> {

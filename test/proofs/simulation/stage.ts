@@ -12,7 +12,7 @@ export const beginning = Date.UTC(2026, 10, 2, 9);
 /** The error of a broken invariant. */
 export class BrokenInvariant extends Error {
   override name = 'BrokenInvariant';
-  /** The name of the invariant, because a shortened schedule must break the same invariant. */
+  /** A shortened schedule must break the invariant with this name. */
   readonly invariant: string;
 
   constructor(invariant: string, details: string) {

@@ -1,4 +1,4 @@
-/** Finds the waiting rows in Postgres, and checks that a run reads each row in time. */
+/** Checks that a workflow run reads each waiting row in Postgres in time. */
 import { columnOf, dueRowsOf } from '../../../platform/engine/due-rows.ts';
 import { isFailing } from '../../../platform/engine/faults.ts';
 import { overdueQueries } from '../../../platform/engine/sweeper.ts';
@@ -15,7 +15,7 @@ interface Looks {
   types: readonly WorkflowType[];
   /** Unix milliseconds. */
   now: number;
-  /** @returns when the run reads the row by itself, in Unix milliseconds; undefined without a run */
+  /** @returns when the run will read the row next, in Unix milliseconds; undefined if there is no run */
   looksAt: (workflowId: string) => number | undefined;
   /** A run must read a due row within this time. */
   slackMs: number;
@@ -41,9 +41,9 @@ export async function expectSomebodyLooks(
         const looks = looksAt(id);
         mustHold(
           looks !== undefined && looks <= due + slackMs,
-          'each pending row has a run that looks in time',
+          'a run reads each pending row in time',
           () =>
-            `${id} is due in ${(due - now) / 1_000} s; ${looks === undefined ? 'it has no run' : `its run looks in ${(looks - now) / 1_000} s`}`,
+            `${id} is due in ${(due - now) / 1_000} s; ${looks === undefined ? 'it has no run' : `its run reads it in ${(looks - now) / 1_000} s`}`,
         );
       }
     }

@@ -7,11 +7,11 @@ export interface TableSize {
   rows: number;
 }
 
-/** Tables whose rows are removed after a while, so that their size must not grow. */
+/** Rows of these tables are removed after a while, so the tables must not grow. */
 const passing =
   /^(facts|wakes|webhook_attempts|media_moves|leftover_objects|agent_answer_deltas|one_time_tokens|(student|administrator)_sessions|\w+_changes|rate_limit_counters)$/;
 
-/** Tables that the soak itself creates, and not the product. */
+/** The soak creates these tables; the product does not have them. */
 const ours = new Set(['fault_facts']);
 
 /** Returns the size of each table. The size of a partitioned table includes the sizes of its partitions. */

@@ -11,7 +11,7 @@ import { between } from '../faults/ranges.ts';
 import type { FactTally } from './tally.ts';
 
 const mailsPerMinute = 600;
-/** Every second student gets the tag that ends a wait. The tag comes this long after the beginning of the run. */
+/** Every second student gets the tag that ends a wait, this long after the beginning of the run. */
 const keenAfterMs = { least: 15_000, most: 60_000 };
 
 interface JourneyLoad {

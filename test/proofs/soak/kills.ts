@@ -9,7 +9,7 @@ import type { Second } from './seconds.ts';
 const victims = ['second worker', 'second API', 'Temporal', 'Postgres', 'S3', 'mail server'] as const;
 type SoakVictim = (typeof victims)[number];
 
-/** The longest time between two kills. In a short run the time is shorter, so that each victim is killed at least once. */
+/** The longest time between two kills. In a short soak the time is shorter, so that each process is killed at least once. */
 const longestPaceMs = 3 * 60_000;
 const killsAtLeast = 8;
 const startsAtMost = 5;

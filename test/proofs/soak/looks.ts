@@ -79,7 +79,7 @@ async function usesOf(
   return uses;
 }
 
-/** The maximum number of open runs whose history length is read. */
+/** A sample contains the history lengths of at most this many open runs. */
 const mostRuns = 100;
 
 async function historiesIn({ address, namespace }: SampledSystem['temporal']): Promise<Sample['histories']> {

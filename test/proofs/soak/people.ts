@@ -26,8 +26,8 @@ import { openSchool } from './school.ts';
 import { compareFacts, together, type FactTally } from './tally.ts';
 
 /**
- * The milliseconds between two actions of the same kind. All actions together make about 2,800 facts an hour. Without kills they use a
- * fifth of a core.
+ * In milliseconds, between two actions of one kind. All actions together make about 2,800 facts an hour. Without kills they use a fifth of
+ * a core.
  */
 const everyMs = {
   change: 4_000,

@@ -36,7 +36,6 @@ export function useOf(pid: number): Use | undefined {
 const heapWithinMs = 8_000;
 const lookEveryMs = 200;
 
-/** @returns the heaps of the process; undefined if the process does not answer in time */
 export async function heapsOf(pid: number, directory: string): Promise<Heaps | undefined> {
   const file = path.join(directory, `${pid}.json`);
   const before = contentOf(file);
@@ -89,8 +88,8 @@ function statOf(pid: number): Stat[] {
 }
 
 /**
- * Returns a function that measures the CPU time of this process and its descendants. It does not notice a process that begins and ends
- * between two calls.
+ * Returns a function that measures the CPU time of this process and its descendants. A process that begins and ends between two calls is
+ * not measured.
  */
 export function cpuCounter(): () => number {
   const secondsByProcess = new Map<number, number>();

@@ -13,7 +13,7 @@ type Deps = Parameters<RetentionJob['run']>[0];
 type Round = Awaited<ReturnType<RetentionJob['run']>>;
 
 const dayMs = 86_400_000;
-/** The lifetime of data in a soak. No delivery, mail, notice or upload takes this long, even if processes are killed. */
+/** A soak keeps data for this long. Every delivery, mail, notice or upload is faster, even if processes are killed. */
 const lifetimeMs = 20 * 60_000;
 
 interface FastJob {
@@ -45,8 +45,8 @@ const fastJobs: readonly FastJob[] = [
 ];
 
 /**
- * Shortens the lifetime of invitations from a week to a day, which is the lifetime of confirmations. The clock of the job then fits both
- * kinds.
+ * Shortens the lifetime of invitations from a week to a day, because confirmations have this lifetime. The job can then use one clock for
+ * both.
  */
 async function removeTokens({ db }: Deps, now: Date): Promise<Round> {
   await db.run(

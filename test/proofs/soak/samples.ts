@@ -14,7 +14,7 @@ export interface Sample {
   cores: number;
 }
 
-/** The processes that live through the whole run. The other processes are killed and restarted. */
+/** These processes are never killed. */
 export const longLived = ['worker', 'API'] as const;
 
 interface Growth {

@@ -50,7 +50,7 @@ export async function openSchool(
     acknowledged,
     async sell() {
       const id = `sale-${++number}`;
-      // If the call is repeated after a lost answer, it reports the same sale.
+      // If an answer is lost, the shop repeats the call for the same sale.
       await post(school.shop, saleOf(id));
       acknowledged.sales.push(id);
     },
@@ -164,7 +164,7 @@ async function buildSchool(
   return { clubId, endpointId, shop: connection.url, lessons };
 }
 
-/** Compares rows, events, mails and deliveries with the actions: each action must have exactly one of each. */
+/** Each action must have exactly one row, event, mail and delivery. */
 async function tallySchool(
   source: DataSource,
   { clubId, endpointId }: School,
@@ -193,7 +193,7 @@ async function tallySchool(
       acknowledged.signUps,
       acknowledged.signUps.filter((email) => mailedAddresses.has(email)),
     ),
-    // Retention removes the bodies that name the subject of an event. The tally can therefore only count events.
+    // The check can only count events, because retention removes the bodies that contain the keys.
     compareFacts('event of a purchase', purchases, purchases.slice(0, count('purchase.paid'))),
     compareFacts('event of a lesson', progress, progress.slice(0, count('lesson.completed'))),
     compareFacts(

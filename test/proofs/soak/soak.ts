@@ -1,4 +1,4 @@
-/** Runs the soak: people at a steady pace, kills, retention, a sample each minute, and the tally. */
+/** Runs the soak: steady actions of people, kills, retention, a sample each minute, and the final check. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -102,7 +102,7 @@ async function live(place: MailGround, { hours, model, directory, seconds }: Run
     people.act(remainingMs),
     killSchedule.run(remainingMs),
   ]);
-  progress('people have stopped; waiting for the work that is under way');
+  progress('people have stopped; waiting for the open work');
   await untilAllHaveEnded(people);
 
   const tally = await people.tally();
@@ -113,7 +113,7 @@ async function live(place: MailGround, { hours, model, directory, seconds }: Run
   return tally.lostFacts.length + tally.twice.length === 0 ? 0 : 1;
 }
 
-/** Returns when all work has ended, or at the time limit. After the time limit, the tally reports the unfinished work. */
+/** Returns when all work has ended, or at the time limit. The final check reports unfinished work. */
 async function untilAllHaveEnded(people: People): Promise<void> {
   const deadline = performance.now() + endsWithinMs;
   for (let looks = 0; performance.now() < deadline; looks++) {

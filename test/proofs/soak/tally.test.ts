@@ -3,12 +3,12 @@ import { Problem } from '../../../dev/problem.ts';
 import { soakArguments } from './arguments.ts';
 import { compareFacts, together } from './tally.ts';
 
-describe('tally of the soak', () => {
-  it('finds no fault if each fact exists once', () => {
+describe('the final check of the soak', () => {
+  it('accepts results that all exist once', () => {
     expect(compareFacts('sale', ['a', 'b'], ['b', 'a'])).to.deep.equal({ facts: 2, lostFacts: [], twice: [] });
   });
 
-  it('reports a lost and a repeated fact by their keys', () => {
+  it('reports the keys of a lost result and of a repeated result', () => {
     expect(compareFacts('sale', ['a', 'b', 'c'], ['a', 'c', 'c'])).to.deep.equal({
       facts: 3,
       lostFacts: ['sale b'],
@@ -16,7 +16,7 @@ describe('tally of the soak', () => {
     });
   });
 
-  it('reports a repetition of an action with a lost answer', () => {
+  it('reports an action without an answer if it has two results', () => {
     expect(compareFacts('sale', [], ['a', 'a', 'b'])).to.deep.equal({
       facts: 0,
       lostFacts: [],
@@ -24,7 +24,7 @@ describe('tally of the soak', () => {
     });
   });
 
-  it('adds up all kinds of facts', () => {
+  it('adds up the results of all kinds of actions', () => {
     const all = together([compareFacts('sale', ['a'], []), compareFacts('lesson', ['b'], ['b', 'b'])]);
     expect(all).to.deep.equal({ facts: 2, lostFacts: ['sale a'], twice: ['lesson b: 2 times'] });
   });

@@ -1,6 +1,6 @@
 /**
- * Verifies the build: two builds in two directories must be identical. The tour (dev/tour/) must pass on one of the builds. The directory
- * of this build contains only the production dependencies, and no compiler.
+ * Verifies the build. Two builds in two directories must be identical. The tour (dev/tour/) must pass on a build with only the production
+ * dependencies.
  */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';

@@ -20,7 +20,7 @@ const sets = globSync(path.join(import.meta.dirname, 'chart', 'values', '*.yaml'
 /** A kind of the Prometheus operator, for which Kubernetes has no schema. */
 const foreignKinds = ['PodMonitor'];
 
-/** The task queues that upgrade.yaml does not give to workers of the previous release. */
+/** In upgrade.yaml, workers of the previous release do not get these task queues. */
 const newQueues: readonly string[] = ['billing', 'moves'];
 
 /** A file of Helm values. The values choose images by tags, and turn off network policies. */
@@ -87,7 +87,7 @@ async function validateSets(helm: Helm, read: ReadManifests): Promise<number> {
   return count;
 }
 
-/** @returns a sentence for each Deployment of the previous release that serves a queue which upgrade.yaml excludes */
+/** @returns a sentence for each Deployment of the previous release with a queue that the release does not know */
 function unknownQueues(resources: readonly Resource[]): string[] {
   return resources
     .filter(({ metadata }) => metadata.labels?.['club-learning/track'] === 'previous')
@@ -99,7 +99,6 @@ function unknownQueues(resources: readonly Resource[]): string[] {
     });
 }
 
-/** @throws Problem when Helm accepts one of the invalid values */
 async function refuseMistakes(helm: Helm): Promise<void> {
   const [first = ''] = sets.filter((file) => file.endsWith('least.yaml'));
   for (const [set, word] of refusedValues) {

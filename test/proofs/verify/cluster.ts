@@ -1,9 +1,9 @@
 /**
  * `npm run prove -- verify cluster` runs Temporal as a company would run it: two nodes of its server are behind a balancer. Runs and
- * visibility are in Postgres, with the configuration of deploy/compose.yaml. `setup` of a build prepares the cluster, and `doctor` must
- * find no fault. API and worker handle facts, while the proof kills one node after the other. No fact may be lost or doubled, and a search
- * by attributes must find the run of each delivery. At the end the proof measures the deliveries a second on the cluster and on the
- * development server.
+ * visibility are in Postgres, with the configuration of deploy/compose.yaml. The command `setup` prepares the cluster, and `doctor` must
+ * find no problem. API and worker handle facts, while the proof kills one node after the other. No fact may be lost or doubled, and a search by
+ * attributes must find the run of each delivery. At the end the proof measures deliveries per second on the cluster and on the development
+ * server.
  */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -47,13 +47,16 @@ const kills = 4;
 /** Each club has one endpoint, so each fact makes one delivery and one run. */
 const endpointsOfAClub = 1;
 /**
- * The proof spreads the facts around each kill over this time. In about this time the other node takes over, and the killed node returns.
+ * Facts are committed during this time around each kill. In about this time the other node takes over, and the killed node returns.
  */
 const shareMs = 15_000;
 const everyMs = (shareMs * kills) / facts;
 const killedAfterMs = { least: 1_000, most: 3_000 };
 const deadForMs = { least: 0, most: 2_000 };
-/** The time limit for a takeover. The cluster notices a dead node only by its silence, and moves its shards one after another. */
+/**
+ * The time limit for a takeover. It is long, because the cluster notices a dead node only after a while, and then moves the shards one by
+ * one.
+ */
 const takenOverWithinMs = 60_000;
 /** The time limit for the next delivery after a takeover. Calls to the dead node must first fail and be repeated. */
 const flowingWithinMs = 30_000;
@@ -187,7 +190,6 @@ async function killInTurn(cluster: TemporalCluster, author: Author, receipts: Re
   }
 }
 
-/** @throws Problem when the other node does not continue the deliveries alone, or the victim does not return */
 async function killOne(victim: Node, other: Node, author: Author, receipts: Receipts): Promise<void> {
   await sleep(between(killedAfterMs));
   const killedAt = performance.now();

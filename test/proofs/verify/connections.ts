@@ -1,6 +1,6 @@
 /**
- * Verifies connections. The commands of the service run as processes. Temporal demands TLS, a client certificate and an API key, and
- * Postgres is behind PgBouncer. The commands and the whole tour must work if the settings are valid. If a setting is invalid, each command
+ * Verifies connections to Temporal with TLS, a client certificate and an API key, and connections to Postgres through PgBouncer. The
+ * commands and the whole tour must work if the settings are valid. If a setting is invalid, each command
  * must refuse the setting and give advice.
  */
 import { spawn } from 'node:child_process';
@@ -308,8 +308,8 @@ async function poolSessions(scene: Scene, pooler: Pooler): Promise<void> {
 }
 
 /**
- * Plays the tour with the settings of a managed installation: a pool of transactions, and a Temporal that demands a certificate and an API
- * key. The API key changes during the tour.
+ * Plays the tour with PgBouncer in transaction mode, and with a Temporal that demands a certificate and an API key. The API key changes
+ * during the tour.
  */
 async function poolTransactions(scene: Scene, pooler: Pooler): Promise<void> {
   const { both, files } = scene;
@@ -322,7 +322,7 @@ async function poolTransactions(scene: Scene, pooler: Pooler): Promise<void> {
   };
   await accepts(scene, 'migrate by the direct address', 'migrate', environment, 'The schema is up to date.');
   await withServices(scene, environment, async (running) => {
-    // Both keys are valid at the same time for a while, as when an operator renews a key.
+    // For a while both keys are valid, as when an operator renews a key.
     both.apiKeys = ['first-key', 'second-key'];
     await writeFile(files.apiKey, 'second-key\n');
     const tour = await runTour({
@@ -465,7 +465,7 @@ async function withPostgres(url: string, work: (client: pg.Client) => Promise<un
   }
 }
 
-/** Prints the titles of the scenes of the tour, which are in capital letters. */
+/** Prints only the lines in capital letters. They are the titles of the parts of the tour. */
 function tellTitle(line: string): void {
   if (/^\n?[A-Z][A-Z ,]+/.test(line)) progress(`the tour: ${line.trim().slice(0, 100)}`);
 }

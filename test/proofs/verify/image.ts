@@ -1,8 +1,7 @@
 /**
- * Verifies the container image, which Buildah builds from deploy/Dockerfile. The tour must pass on a service in the image, which runs as
- * user 10001
- * with a read-only root file system. If Docker's registry is not available, a stand-in replaces the official base image. The stand-in
- * consists of Debian packages and of Node in the locked version.
+ * Verifies the container image, which Buildah builds from deploy/Dockerfile. The tour must pass on a service in the image. The service runs
+ * as user 10001 with a read-only root file system. If Docker's registry is not available, the proof builds a base image from Debian
+ * packages and the locked version of Node.
  */
 import fs from 'node:fs';
 import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
@@ -30,11 +29,10 @@ const buildahWithinMs = 1_200_000;
 const authorityFile = '/run/authority.pem';
 const user = '10001:10001';
 /**
- * The path of the list of certificate authorities, which is the same on this machine and in the image. In the image, an installation step
- * must have created this file.
+ * The list of certificate authorities has this path on this machine and in the image. In the image, the build must have created the file.
  */
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
-/** The list of certificate authorities that npm uses in the stand-in for the official base image. The image itself has a separate list. */
+/** npm uses this list of certificate authorities if the proof builds the base image. The service uses the other list. */
 const authoritiesOfNpm = '/usr/local/lib/node_modules/npm-authorities.crt';
 /** The smallest accepted number of certificate authorities in the list. Debian's list has about 140. */
 const fewestAuthorities = 100;
@@ -83,8 +81,7 @@ export async function verifyImage(site: Site): Promise<string> {
     settings: async ({ EGRESS_EXTRA_CA_FILE: file = '' }) => {
       await copyFile(file, ownAuthority(site));
       await chmod(ownAuthority(site), 0o644);
-      // The service shortens waits only if no other client can reach it, so both host addresses are local. The image contains its own
-      // ffmpeg.
+      // The service accepts shortened waits only with local host addresses. The image contains ffmpeg.
       return {
         API_HOST: '127.0.0.1',
         WORKER_HOST: '127.0.0.1',
@@ -128,7 +125,7 @@ async function ensureBase(site: Site, buildah: Buildah): Promise<{ base: Base; n
     '/usr/local/bin/node',
   );
   await buildah('copy', container, await npmDirectory(), '/usr/local/lib/node_modules/npm');
-  // npm trusts the certificate authorities of this machine, so that it reaches the same registries.
+  // npm gets the certificate authorities of this machine, so that npm reaches the registries that this machine reaches.
   await buildah('copy', container, authorities, authoritiesOfNpm);
   await buildah(
     'run',

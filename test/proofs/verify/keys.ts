@@ -1,8 +1,8 @@
 /**
  * `npm run prove -- verify keys` changes the master key by the steps of docs/how-to/change-the-master-key.md. Two API processes and two
- * workers have work during the change. One API process and one worker make each step later than the other two. The proof kills `reseal`
- * twice,
- * and runs two `reseal` processes at the same time. No value may be lost, refused or unreadable, and the service must work without the
+ * workers handle work during the change. At each step, one API process and one worker change first, and the others later. The proof kills
+ * `reseal` twice, and runs two `reseal` processes at the same time. No value may be lost, refused or unreadable, and the service must work
+ * without the
  * former key.
  */
 import { randomBytes } from 'node:crypto';
@@ -82,7 +82,7 @@ async function changeKeys(ground: Ground, directory: string, stops: Site['stops'
   progress(`${oldValueCount} values are not under the new key`);
   for (const [kill, share] of killedAtShares.entries()) {
     await killReseal(ground, directory, `killed-${kill}`, async () => (await countOldValues()) < oldValueCount * share);
-    progress(`reseal was killed; ${await countOldValues()} are left`);
+    progress(`reseal was killed; ${await countOldValues()} values are not under the new key`);
   }
   const ends = await Promise.all(['one', 'other'].map((name) => resealToItsEnd(ground, directory, name)));
   for (const lines of ends) progress(lines);
@@ -99,7 +99,7 @@ async function changeKeys(ground: Ground, directory: string, stops: Site['stops'
   return `resealed ${oldValueCount - remainingCount}, left ${remainingCount}, unreadable ${unreadable}`;
 }
 
-/** Runs two API processes and two workers. Each step changes one pair first, and the other pair later. */
+/** Runs two API processes and two workers. At each step, one API process and one worker change first, and the others later. */
 function fleetOn(ground: Ground, directory: string) {
   const second: Child[] = [];
   const urls: string[] = [ground.urls.API];
@@ -139,7 +139,7 @@ function fleetOn(ground: Ground, directory: string) {
       ]);
       urls[1] = `http://127.0.0.1:${ports.api}`;
       if (step === 'before the change') return;
-      progress('one pair has the new settings, and the other has not');
+      progress('one API process and one worker have the new settings, the others not yet');
       await sleep(betweenStepsMs);
       ground.configure(steps[step]);
       for (const victim of ['API', 'worker'] as const) {

@@ -35,7 +35,7 @@ const libraries = [
 interface Edition {
   readonly version: string;
   readonly suite: string;
-  /** Libraries that PgBouncer needs, and whose names differ between releases of Debian. */
+  /** PgBouncer needs these libraries. Their names differ between releases of Debian. */
   readonly own: readonly string[];
   readonly variable: string;
   readonly isRight: (version: string) => boolean;
@@ -88,7 +88,7 @@ const nobody = { uid: 65_534, gid: 65_534 };
 
 export interface Pooler {
   readonly version: string;
-  /** Returns the address of the database of the stack, through a pool of transactions or of sessions. */
+  /** Returns the URL of the database through PgBouncer, in transaction mode or in session mode. */
   url(pooled: 'transaction' | 'session'): string;
 }
 

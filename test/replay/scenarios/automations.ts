@@ -1,6 +1,6 @@
 /**
- * Scenarios of automation runs. One run goes through every kind of step, one ends during a wait, and one waits because the automation is
- * paused. Also the gate, which releases waiting runs after the pause.
+ * Scenarios of automations: a run goes through every kind of step, a run ends during a wait, and a run waits because the automation is
+ * paused. After the pause, the gate releases waiting runs.
  */
 import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
 import type { Definition, Step } from '../../../domain/automations/versions/definition.policy.ts';

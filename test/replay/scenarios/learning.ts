@@ -1,6 +1,6 @@
 /**
- * Scenarios: a lesson is withdrawn from a course. A student who has completed all other lessons then completes the course, either
- * immediately or when the student's access begins.
+ * Scenarios of completed courses. A lesson is withdrawn, and a student has completed all other lessons. The student then completes the
+ * course, immediately or when the access begins.
  */
 import type { WorkflowHandle } from '@temporalio/client';
 import { CourseCompletionLook } from '../../../entities/learning/course-completion-look.ts';
@@ -11,7 +11,7 @@ import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import type { Scenarios } from '../recorder.ts';
 
-/** Creates a student who has completed the only published lesson, and whose access begins at this time. */
+/** Creates a student who has completed the only published lesson. The access of the student begins at `startsAt`. */
 async function studentWithAllLessons(startsAt: Date): Promise<{ id: Id; courseId: Id; clubId: Id }> {
   const { id: clubId } = await buildClub();
   const { id: courseId, deliveryId, lessons } = await buildOpenCourse(clubId, { certificateOnCompletion: true });

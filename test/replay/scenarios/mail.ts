@@ -29,7 +29,7 @@ async function refused({ skipped }: Recorder, refusals: number): Promise<Workflo
   return skipped.start('transactionalMail', 'mail', id);
 }
 
-/** A mail domain whose DNS records are published after two checks and removed after five. Then the club removes the domain. */
+/** A club publishes the DNS records of a mail domain after two checks, removes them after five, and then removes the domain. */
 async function mailDomain(recorder: Recorder): Promise<WorkflowHandle> {
   const deps = await testDeps();
   const { id: clubId } = await buildClub();

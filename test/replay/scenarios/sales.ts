@@ -28,7 +28,7 @@ async function noticed(recorder: Recorder, further: Record<string, unknown> = {}
   return recorder.runOf('salesNotice', id);
 }
 
-/** Creates a canceled subscription whose access ends in this number of milliseconds. */
+/** Creates a canceled subscription. The access ends after `ms`. */
 async function canceledIn(recorder: Recorder, ms: number): Promise<{ shop: TestShop; id: Id; enrollmentId: Id }> {
   const shop = await servedShop(recorder);
   const subscription = { id: 'sub-1', current_period_end: new Date(Date.now() + ms).toISOString() };

@@ -1,4 +1,4 @@
-/** Scenarios: an import of students in several batches, and an import whose upload was interrupted. */
+/** Scenarios: an import of students in several batches, and an import with an interrupted upload. */
 import { importRules } from '../../../domain/access/imports/imports.policy.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { upload } from '../../toolkit/drive/imports.ts';

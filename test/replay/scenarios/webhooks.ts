@@ -71,7 +71,7 @@ const throttle = ({ endpoint }: TestWebhookDelivery, failingSince = new Date()) 
     breaker_epoch: 1,
   });
 
-/** Creates a delivery that waited while its endpoint was throttled, and that the gate has then released. */
+/** Creates a delivery that waits because the endpoint is throttled. The gate then starts. */
 async function heldThenOpen(recorder: Recorder): Promise<TestWebhookDelivery> {
   const { delivery } = await dueDelivery(recorder);
   await throttle(delivery);
@@ -94,7 +94,7 @@ async function recovered(recorder: Recorder): Promise<TestWebhookDelivery> {
   return delivery;
 }
 
-/** Creates a due delivery whose receiver fails this many times, and starts the run of the delivery. */
+/** Creates a due delivery, and starts the run of the delivery. The receiver fails `failed` times. */
 const delivered = (failed: number, local: boolean) => async (recorder: Recorder) =>
   started(recorder, (await dueDelivery(recorder, { answers: failures(failed) })).delivery, { local });
 

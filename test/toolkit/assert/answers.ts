@@ -1,4 +1,4 @@
-/** Reads the rows and the cost of an answer. Tests check them after the run of the answer has done its work. */
+/** Reads the rows and the cost of an answer, so that tests can check them. */
 import { expect } from 'chai';
 import type { Id } from '../../../platform/core/ids.ts';
 import { AgentAnswerDelta } from '../../../entities/agents/agent-answer-delta.ts';

@@ -16,7 +16,7 @@ const counts: readonly string[] = [
   'webhook_tally_changes',
 ];
 
-/** @returns for each table, as text, the rows that name one of the clubs, and the rows that refer to such a row */
+/** @returns for each table, as text, the rows of the clubs and the rows that refer to them */
 export async function rowsOfClubs(...clubIds: Id[]): Promise<Record<string, string[]>> {
   const source = await testDatabase();
   const selects = source.entityMetadatas
@@ -37,7 +37,7 @@ export async function rowsOfClubs(...clubIds: Id[]): Promise<Record<string, stri
   return tables;
 }
 
-/** @returns undefined for a table whose rows belong to no club */
+/** @returns undefined if the rows of the table belong to no club */
 function conditionOf(entity: EntityMetadata): string | undefined {
   if (entity.tableName === 'clubs') return 'id = ANY ($1)';
   if (hasClub(entity)) return 'club_id = ANY ($1)';

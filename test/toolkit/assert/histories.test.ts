@@ -24,7 +24,7 @@ describe('everyText', () => {
     expect(everyText(eventOf(Buffer.from('plain bytes')))).to.contain('plain bytes');
   });
 
-  it('comes to an end even if an object contains itself', () => {
+  it('ends even if an object contains itself', () => {
     const looped: Record<string, unknown> = { word: 'inside' };
     looped['self'] = looped;
     expect(everyText(looped)).to.contain('inside');

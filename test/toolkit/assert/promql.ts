@@ -52,7 +52,7 @@ function labelsOf(known: ReadonlyMap<string, readonly string[]>, name: string): 
   return known.get(name) ?? known.get(name.replace(/_(bucket|count|sum)$/, ''));
 }
 
-/** @returns the gauges that every worker reads from Postgres, so that all workers report the same values */
+/** @returns the gauges that every worker reads from Postgres. All workers report equal values for them */
 export function toldByPostgres(): Set<string> {
   const before = new Set(register.getMetricsAsArray());
   const remove = registerBacklogGauges({ source: {} } as never, { ageSeconds: () => undefined });

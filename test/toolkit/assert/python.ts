@@ -8,7 +8,7 @@ const python = examples.find(({ tool }) => tool === 'python3');
 /** Undefined if Python 3 is installed. */
 export const whyNoPython = python && whyMissing(python);
 
-/** @param script a Python script that prints JSON; `sys.argv[1]` is the path of the archive @returns its output */
+/** @param script prints JSON; `sys.argv[1]` is the path of the archive @returns its output */
 export async function askPython(archive: string, script: string): Promise<unknown> {
   const { stdout } = await promisify(execFile)('python3', ['-c', `import json, sys, zipfile\n${script}`, archive]);
   return JSON.parse(stdout);

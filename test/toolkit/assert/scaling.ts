@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 
 /**
- * Each tested size is the previous size times this factor. The factor is small, so that the check notices exponential work before a run
- * takes hours.
+ * Each size is 1.25 times the size before. The steps are small, so that the check finds exponential work before one call takes hours.
  */
 const step = 1.25;
 /**
@@ -33,7 +32,7 @@ function leastCpuMs(work: () => unknown): number {
 
 /**
  * @param inputOf returns an input of about this many characters
- * @param largest the largest size. The check compares its time with the time for a sixteenth of this size
+ * @param largest the largest size. The check compares the times for this size and for a sixteenth of this size
  */
 export function expectLinear<Input>(
   name: string,

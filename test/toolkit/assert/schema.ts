@@ -15,8 +15,7 @@ export async function missingInSchema(source: DataSource): Promise<string[]> {
 }
 
 /**
- * Makes TypeORM send its queries one after the other. Otherwise it sends several queries at the same time over one connection, which its
- * driver deprecates.
+ * Makes TypeORM send queries one after the other. The driver warns if several queries use one connection at the same time.
  */
 function oneByOne(runner: QueryRunner): QueryRunner {
   const query = runner.query.bind(runner) as (...parameters: unknown[]) => Promise<unknown>;

@@ -2,7 +2,7 @@
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** One text for each kind of file whose sums are not all 0, as `kind bytes files held`, for example `video 100 2 0`. */
+/** One text for each kind of file: `kind bytes files held`, for example `video 100 2 0`. Kinds with only zeros are left out. */
 type Sums = string[];
 
 const texts = `SELECT concat_ws(' ', kind, sum(bytes), sum(files), sum(held)) AS text`;

@@ -5,7 +5,7 @@ import { testDatabase } from '../stack/database.ts';
 interface MemberOfClub {
   email: string;
   name: string;
-  /** Deliveries of enrollments that are neither revoked nor superseded. */
+  /** Without the deliveries of revoked or superseded enrollments. */
   deliveries: string[];
 }
 

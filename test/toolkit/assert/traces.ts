@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { everyText } from './histories.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** The texts to search for, by name. The search looks for bytes themselves and for their hexadecimal form. */
+/** The texts to search for, by name. The search also finds their hexadecimal forms. */
 export type Needles = Readonly<Record<string, string | Buffer>>;
 
 const formsOf = (needle: string | Buffer): string[] =>

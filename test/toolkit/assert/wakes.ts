@@ -21,7 +21,7 @@ export async function wakesOf(clubId: Id): Promise<Wake[]> {
 export const deliveryRun = ({ id }: { id: Id }): string => workflowIdOf('webhookDelivery', id);
 export const gateRun = ({ id }: { id: Id }): string => workflowIdOf('endpointGate', id);
 
-/** The types of the workflows that the wakes of an add-on start or signal. */
+/** The workflow types of the waiting wakes of an add-on. */
 export async function wakesOfAddOn(id: Id): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ type: string }[]>(

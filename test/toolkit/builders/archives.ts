@@ -12,7 +12,7 @@ interface Bomb {
 
 interface ArchiveEntry {
   name: string;
-  /** The checksum of a ZIP bomb is wrong. No reader notices this, because every reader stops before the end of the bomb. */
+  /** The checksum of a ZIP bomb is wrong. This does not matter, because every reader stops before the end of the bomb. */
   content: Uint8Array | string | Bomb;
   /** The unpacked size that the archive declares. The default is the true size. */
   says?: number;

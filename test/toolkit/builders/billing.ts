@@ -3,7 +3,7 @@ import type { PlanName } from '../../../entities/billing/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** An add-on of 100 students that was just purchased. Its status is `pending` by default, and its run is due. */
+/** An add-on of 100 students that was just purchased. The default status is `pending`, and the next step of the workflow is due. */
 export async function buildAddOn(clubId: Id, more: Record<string, unknown> = {}): Promise<{ id: Id; clubId: Id }> {
   const source = await testDatabase();
   const now = new Date();

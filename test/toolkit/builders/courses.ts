@@ -33,7 +33,7 @@ export interface CourseOptions {
   certificateOnCompletion?: boolean;
 }
 
-/** A course whose lessons are all published. The course itself is published by default. */
+/** A course with published lessons. The course is published by default. */
 export async function buildCourse(
   clubId: Id,
   {

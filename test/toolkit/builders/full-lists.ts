@@ -1,6 +1,6 @@
 /**
- * A furnished club whose lists have several rows. Each row is a copy of the furnished one. Pairs of copies have equal times, and the pairs
- * differ by a microsecond, which a JavaScript Date cannot hold.
+ * A furnished club with several rows in each list. The additional rows are copies. Some copies have equal times, and some times differ by
+ * only a microsecond, which a JavaScript Date cannot hold.
  */
 import { randomBytes } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -10,7 +10,7 @@ import { buildFurnishedClub, type FurnishedClub } from './furnished-club.ts';
 
 const copyCount = 4;
 
-/** Names whose order depends on the collation. */
+/** The order of these names depends on the collation. */
 const names = ['éclair', 'Zulu', 'apple', '日本語'];
 
 /** Times, of which two are equal, and two differ by a microsecond. */

@@ -99,7 +99,7 @@ export interface Records {
   /** A repository with the file and with a file that is not yet processed. The student has access. */
   repository: Id;
   repositoryPublicId: string;
-  /** The run of the student in the automation. The run has failed at its step. */
+  /** The student's run of the automation, which failed at a step. */
   run: Id;
   suppression: string;
   /** The student's unsubscribe link of campaigns. */
@@ -108,7 +108,7 @@ export interface Records {
   award: Id;
 }
 
-/** The student's address. It is the same in every club, because an address is unique only within a club. */
+/** Every furnished club has a student with this address. An address must be unique only within a club. */
 const email = 'stella@example.com';
 
 export interface FurnishedClub extends TestClub {

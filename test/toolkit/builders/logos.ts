@@ -33,8 +33,8 @@ export async function moveLogo(club: TestClub, id: Id, action: 'publish' | 'unpu
   await movedFile(id);
 }
 
-/** Sets the look of the club. Parts that are not given get the default look. */
+/** Sets the colors and logos of the club. Missing parts get the default. */
 export async function chooseLook(club: TestClub, look: Record<string, unknown>): Promise<void> {
   const { status, body } = await callsOf(club)('PUT', '/branding', look);
-  if (status !== 200) throw new Error(`The look was refused: ${JSON.stringify(body)}`);
+  if (status !== 200) throw new Error(`The colors and logos were refused: ${JSON.stringify(body)}`);
 }

@@ -39,7 +39,8 @@ export interface TestMentorship {
 }
 
 /**
- * A published mentorship of a new member. Slots of half an hour begin at each half hour in UTC. The mentorship has no notice period and no
+ * A published mentorship of a new member. It has slots of 30 minutes, at each full and half hour in UTC. The mentorship has no notice
+ * period and no
  * cancel deadline by default.
  */
 export async function buildMentorship(clubId: Id, options: MentorshipOptions = {}): Promise<TestMentorship> {

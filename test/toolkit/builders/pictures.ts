@@ -53,7 +53,7 @@ export function gif(width = 2, height = 3, frames = 1): Buffer {
 const segment = (mark: number, data: Buffer) =>
   Buffer.concat([Buffer.from([0xff, mark, (data.length + 2) >>> 8, (data.length + 2) & 255]), data]);
 
-/** A JPEG with a frame, a scan and an end mark. The thumbnail inside has its own end mark. */
+/** A JPEG with a frame, a scan and an end marker. It contains a thumbnail, which has another end marker. */
 export function jpeg(width = 2, height = 3): Buffer {
   const thumbnail = Buffer.from([0xff, 0xd8, 0xff, 0xd9]);
   return Buffer.concat([

@@ -1,4 +1,4 @@
-/** Notices from the documentation of two platforms, with the example values of the documentation. */
+/** Notices of two sales platforms, copied from the documentation of the platforms. */
 
 /** Hotmart 2.0.0, "purchase-webhook". */
 export function hotmartPurchase(event: string): Record<string, unknown> {
@@ -55,7 +55,7 @@ export const hotmartCancellation: Record<string, unknown> = {
   },
 };
 
-/** A notice of Kiwify, in the form that the test function of its dashboard sends. */
+/** A notice of Kiwify, as the test function in Kiwify's dashboard sends it. */
 export function kiwifyOrder(event: string): Record<string, unknown> {
   return {
     order_id: '3f5d1a9c-6c1e-4a5e-8e7b-0d2c4b6a8f10',

@@ -105,7 +105,7 @@ export async function buildCharge(asker: Asker, micros: bigint, acceptedAt: Date
   return (await buildQuestion({ micros, acceptedAt }, conversation)).answerId;
 }
 
-/** Builds an earlier question of the conversation, whose answer had this outcome. */
+/** Builds an earlier question of the conversation, with an answer that had this outcome. */
 export async function buildTurn(
   conversation: TestConversation,
   question: string,

@@ -1,4 +1,4 @@
-/** Builds a request body for a handler that first makes other checks, and then reads the body itself. */
+/** Builds a request body for handlers that make other checks before they read the body. */
 import { readJson } from '../../../platform/core/json.ts';
 
 export function receivedBody(content: unknown): () => Promise<{ raw: Buffer; parse: () => unknown }> {

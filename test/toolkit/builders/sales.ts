@@ -1,4 +1,4 @@
-/** Builds shops: connections to sales platforms, products with their deliveries, and notices in the service's own format. */
+/** Builds shops: connections to sales platforms, products with their deliveries, and notices in the `generic` format. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
@@ -68,7 +68,7 @@ export async function buildShop(deliveries = 1): Promise<TestShop> {
 
 const cpf = '69526128664';
 
-/** A notice in our own format (docs/reference/sales-notices.md). */
+/** A notice in the `generic` format (docs/reference/sales-notices.md). */
 export function noticeOf(
   shop: TestShop,
   event: string,

@@ -1,4 +1,4 @@
-/** Builds PDFs whose pages are pictures, as scanners write them. */
+/** Builds PDFs with pictures as pages, as scanners write them. */
 import sharp from 'sharp';
 import { pdfOf } from './office-files.ts';
 

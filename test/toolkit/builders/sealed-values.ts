@@ -24,8 +24,8 @@ const settings: MailDomainSettings = {
 };
 
 /**
- * Builds a club with a sealed value of each kind: an endpoint with a rotated secret, a connection, a notice, and a mail domain. It also has
- * a kept answer, and a mail to a former address of a student.
+ * Builds a club with each kind of sealed value: an endpoint with a rotated secret, a sales connection, a notice and a mail domain. It also
+ * has a stored answer for an idempotency key, and a mail to a student's former address.
  */
 export async function buildSealedValues(vault: Vault): Promise<{ clubId: Id; endpointId: Id }> {
   const deps = { ...(await testDeps()), vault, mailDomains: settings };

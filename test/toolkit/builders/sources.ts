@@ -16,7 +16,7 @@ export interface TestSource {
   mediaId: Id | null;
 }
 
-/** A passage to build. A string stands for a passage that has only this text. */
+/** A string is a passage with only this text. */
 export type NewPassage =
   | string
   | {

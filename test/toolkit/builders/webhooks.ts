@@ -12,7 +12,7 @@ export interface TestEndpoint {
   secret: string;
 }
 
-/** An enabled endpoint, whose URL is not checked by the egress guard. */
+/** An enabled endpoint. The egress guard does not check the URL. */
 export async function buildEndpoint(
   clubId: Id,
   url: string,

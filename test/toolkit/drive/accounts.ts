@@ -1,6 +1,5 @@
 /**
- * Calls the credential operations of students and of administrators. Both kinds of accounts follow the same rules, so the same tests run
- * for both.
+ * Calls operations for passwords and addresses, of students and of administrators. Equal rules apply to both, so each test runs for both.
  */
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';

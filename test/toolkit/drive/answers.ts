@@ -58,7 +58,10 @@ interface Ending {
   notified?: boolean;
 }
 
-/** Ends an answer as its run does. One transaction writes the last words, the content, the citations, the model call and the settlement. */
+/**
+ * Ends an answer as the workflow does: writes the last words, the content, the citations, the model call and the settlement in one
+ * transaction.
+ */
 export async function endAnswer(
   answerId: Id,
   {

@@ -85,7 +85,7 @@ async function start(): Promise<RunningApi> {
     counterDeadlineMs,
     onSecondTransaction: (operationId) => {
       throw new Error(
-        `${operationId} began a second transaction: make one of both, or name it in api/middleware/commits.ts`,
+        `${operationId} began a second transaction: use one transaction, or name the operation in api/middleware/commits.ts`,
       );
     },
   });

@@ -1,4 +1,4 @@
-/** Makes webhook attempts whose answer the test chooses. The real code claims and records an attempt, but no request reaches a receiver. */
+/** Makes webhook attempts with an answer that the test chooses. The real code claims and records the attempt, but sends no request. */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -1,4 +1,4 @@
-/** Bulk jobs in tests: requested through the API, and processed by the step itself. */
+/** Runs bulk jobs in tests. Requests each job through the API, and processes it without a workflow. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { stepBulkJob, type BulkJobDeps, type BulkJobStep } from '../../../domain/bulk/step.ts';
 import type { Id } from '../../../platform/core/ids.ts';

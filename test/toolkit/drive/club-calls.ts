@@ -1,4 +1,4 @@
-/** Makes the calls of administrators under the path of a club. */
+/** Calls operations below `/v1/clubs/{clubId}` as an administrator. */
 import type { TestClub } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';
 

@@ -9,14 +9,14 @@ interface RecordedIo extends CommandIo {
   end(): void;
 }
 
-/** @param env the only variables of the process */
-export function recordedIo(env: Readonly<Record<string, string>> = {}): RecordedIo {
+/** @param env the only variables of the process @param stdin its input; empty if absent */
+export function recordedIo(env: Readonly<Record<string, string>> = {}, stdin = Readable.from([])): RecordedIo {
   const written = { out: '', error: '' };
   const ending = new AbortController();
   return {
     written,
     env,
-    stdin: Readable.from([]),
+    stdin,
     signal: ending.signal,
     out: (text) => void (written.out += text),
     error: (text) => void (written.error += text),

@@ -48,7 +48,7 @@ export async function fill(spaceId: Id, now = Date.now()): Promise<SpaceFillStep
   }
 }
 
-/** Counts the rows of the members of a space. The stored number `member_count` must be equal to this number. */
+/** Counts the members of a space by their rows. The stored `member_count` must be equal to the result. */
 export async function countedMembers(spaceId: Id): Promise<number> {
   const [row] = await (
     await testDatabase()

@@ -27,7 +27,7 @@ export const withoutErasing = (name: Id): Promise<LibraryDeps> =>
     remove: (key) => (key.includes(name) ? Promise.reject(new Error('The store is away')) : storage.remove(key)),
   }));
 
-/** A store that calls `meanwhile` after it has read the size of a file, before it returns the size. */
+/** A store that reads the size of a file, calls `meanwhile`, and then returns the size. */
 export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
     async size(key) {

@@ -10,7 +10,7 @@ import { buildEndpoint, type TestEndpoint } from '../builders/webhooks.ts';
 import { until } from './until.ts';
 
 const patienceMs = 20_000;
-/** The identity document number of every buyer in these tests. Notices contain the number, and the service must never send it to anyone. */
+/** The tax number of every buyer in these tests. Notices contain this number, but the service must never send it to anyone. */
 export const taxDocument = '529.982.247-25';
 
 /** An event that arrived with a valid signature, and that its schema allows. */

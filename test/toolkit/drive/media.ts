@@ -37,7 +37,7 @@ export async function mediaDeps(
   };
 }
 
-/** The ids of a club's files whose originals are in the private bucket. */
+/** The ids of the club's files with an original in the private bucket. */
 export async function filesOf(club: { id: Id }): Promise<Id[]> {
   return (await keysOf(club)).filter((key) => !key.includes('.'));
 }

@@ -1,5 +1,5 @@
 /**
- * The provider's own SDK as a client of the fake model. It parses answers of the fake model in the same way as answers of the real service.
+ * Calls the fake model with the SDK of the provider, so that the SDK checks the answers of the fake model.
  */
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
@@ -9,7 +9,7 @@ import type { Script } from '../../../dev/fake-model/script.ts';
 export type ModelRequest = Anthropic.MessageStreamParams;
 type Block = Anthropic.ContentBlockParam;
 
-/** A passage whose sentences may be cited. */
+/** A passage. The model may cite its sentences. */
 export const passage = (title: string, ...sentences: string[]): Anthropic.SearchResultBlockParam => ({
   type: 'search_result',
   source: `passage:${title}`,

@@ -1,5 +1,5 @@
 /**
- * Moves files between the private and the public bucket by the steps of the runs, and lists the objects of a club in both buckets.
+ * Moves files between the private and the public bucket with the real steps, and lists the objects of a club in both buckets.
  */
 import { readConfig } from '../../../config.ts';
 import type { LibraryDeps } from '../../../domain/media/media.ts';

@@ -9,7 +9,7 @@ export type RecordName = keyof Records;
 
 export const clubOperations = everyOperation.filter(({ pathParameters }) => pathParameters.includes('clubId'));
 
-/** A key is the part of a path up to the end of the parameter. If two keys match, the longer key counts. */
+/** Each key is a part of a path that ends with a parameter. If two keys match, the longer key counts. */
 const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordName>>> = {
   'members/{administratorId}': 'member',
   'invitations/{invitationId}': 'invitation',
@@ -104,7 +104,7 @@ const byName: Readonly<Record<string, RecordName>> = {
 };
 
 export interface NamedRecord {
-  /** The parameter's name; in a body the path of properties, such as `modules.lesson_ids`. */
+  /** The name of the path parameter. In a body, the path of the property, such as `modules.lesson_ids`. */
   place: string;
   record: RecordName;
 }
@@ -162,7 +162,7 @@ export function bodyAbout(operation: ContractOperation, records: Records, named?
     .reduce((about, place) => withId(about, place, records[recordAt(operation, place)]), body);
 }
 
-/** A delivery opens one of these four kinds. */
+/** A delivery opens a course, an agent, a repository or a space. */
 const openings = ({ course, agent, repository, space }: Records): JsonObject => ({
   'opens.course_id': { kind: 'course', course_id: course },
   'opens.cohort_id': { kind: 'course', course_id: course },
@@ -188,7 +188,7 @@ function idsInBody(operation: ContractOperation): string[] {
 /** Tests check ids up to this depth of nesting. */
 const deepest = 6;
 
-/** Returns the locations of all UUIDs in a schema, and the location of the code of a link. */
+/** Returns the paths of all UUIDs in a schema, and the path of the code of a registration link. */
 function placesIn(referring: unknown, way: readonly string[]): string[] {
   if (!isObject(referring)) return [];
   if (way.length > deepest) return []; // The steps of automations are nested.

@@ -33,7 +33,7 @@ const stored: Preparation = {
     ),
 };
 
-/** Operations whose request would be refused in a furnished club. */
+/** A furnished club would refuse these operations without a preparation. */
 const preparations: Partial<Record<OperationId, Preparation>> = {
   setStudentPassword: {
     club: ({ student }) => run(`UPDATE students SET password_hash = NULL WHERE id = $1`, student.id),

@@ -1,4 +1,4 @@
-/** Makes the steps that process a file, one step after the other, as the workflow of the file does. */
+/** Processes a file step by step, as the workflow does. */
 import { tmpdir } from 'node:os';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';

@@ -22,8 +22,8 @@ export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[
 }
 
 /**
- * Locks a row that all requests need first. The requests then begin in the order of the list, and wait for the row. When the row is
- * released, Postgres grants the lock in this order. If two requests can share the lock, their order is not certain.
+ * Locks a row that all requests need, and begins the requests in the order of the list. When the row is released, Postgres grants the lock
+ * in this order. If two requests can share the lock, their order is not certain.
  * @param lock the statement that takes the lock, for example `SELECT 1 FROM tags WHERE id = … FOR UPDATE`
  */
 export async function inThisOrder<Begin extends readonly (() => Promise<unknown>)[]>(
@@ -44,8 +44,7 @@ export async function inThisOrder<Begin extends readonly (() => Promise<unknown>
 }
 
 /**
- * Runs `work` in a transaction of a second connection, and commits it only after `meanwhile`. So `meanwhile` runs while the transaction is
- * still open.
+ * Runs `work` in a transaction of a second connection, then runs `meanwhile`, and then commits the transaction.
  */
 export async function withOpenTransaction(
   work: (tx: Transaction) => Promise<unknown>,

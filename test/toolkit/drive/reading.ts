@@ -1,4 +1,4 @@
-/** Extracts texts in tests without a thread. The result consists of the content of the sections and the warnings. */
+/** Extracts texts without a worker thread. Returns the sections and the warnings. */
 import { readCsv } from '../../../domain/knowledge/extraction/text/csv-text.ts';
 import { readHtml } from '../../../domain/knowledge/extraction/html/html-text.ts';
 import { readMarkdown } from '../../../domain/knowledge/extraction/text/markdown-text.ts';

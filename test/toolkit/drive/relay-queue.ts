@@ -109,7 +109,7 @@ export function useRelayQueue() {
       // `Date` has only whole milliseconds, but the clock of the database has microseconds.
       expect(rows[0]?.until.getTime()).to.be.within(startedAt + seconds * 1_000, ended + seconds * 1_000);
     },
-    /** Returns the number of rows and index entries of the table that a claim reads. Afterwards the claimed rows are released. */
+    /** Counts the rows and index entries of the table that a claim reads, and then releases the claimed rows. */
     async rowsRead(table: Table, claim: (tx: Transaction) => Promise<unknown>): Promise<number> {
       await source.query(`VACUUM ANALYZE ${table}`);
       let count = NaN;

@@ -52,7 +52,7 @@ export function readableHistory(history: History): object {
   return withoutMachine(readable) as object;
 }
 
-/** @returns the history from which `readableHistory` made this form */
+/** Reverses `readableHistory`. */
 export function historyFrom(readable: object): History {
   return format.fromObject(readable);
 }

@@ -1,4 +1,4 @@
-/** Accepts notices of sales without HTTP and processes them step by step. */
+/** Accepts sales notices without HTTP, and processes them without a workflow. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { processNotice, type NoticeDeps, type NoticeStep } from '../../../domain/sales/notices/processing.ts';
 import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
@@ -32,7 +32,6 @@ export async function stepNotice(noticeId: Id, now = new Date()): Promise<Notice
   return processNotice(await noticeDeps(), noticeId, Math.max(now.getTime(), Date.now()));
 }
 
-/** @returns the outcome of each notice */
 export async function sell(shop: TestShop, ...bodies: unknown[]): Promise<string[]> {
   const outcomes: string[] = [];
   for (const body of bodies) {

@@ -18,7 +18,7 @@ interface ShopSubscription extends Sale {
 }
 
 export interface PostingShop {
-  /** A sale for which the shop has sent no notice yet. The buyer is new by default. */
+  /** Creates a sale without notices. The buyer is new by default. */
   sale(buyer?: { email: string }): Sale;
   subscription(): ShopSubscription;
   /** Each call posts one notice and waits until it is processed. */

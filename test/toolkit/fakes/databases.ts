@@ -7,7 +7,7 @@ import { Database, Transaction } from '../../../platform/infra/postgres/database
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import { sqlStateOf } from '../../../platform/infra/postgres/errors.ts';
 
-/** @returns a database whose every transaction and statement is part of `tx` */
+/** @returns a database that runs all transactions and statements in `tx` */
 export function databaseOf(tx: Transaction): Database {
   const { manager } = tx;
   const source = {
@@ -19,7 +19,7 @@ export function databaseOf(tx: Transaction): Database {
   return new Database(source as unknown as DataSource, { notify() {} });
 }
 
-/** @returns the same database, which counts its transactions. If a transaction is repeated, the count shows that a deadlock happened */
+/** @returns the database with a count of transactions. A higher count than expected means a repetition after a deadlock */
 export function countingTransactions(db: Database): Database & { transactions: () => number } {
   let count = 0;
   const source = instead(db.source, 'transaction', (call, parameters) => {
@@ -29,7 +29,7 @@ export function countingTransactions(db: Database): Database & { transactions: (
   return Object.assign(new Database(source, db.notifier), { transactions: () => count });
 }
 
-/** @returns the same database, which records the SQLSTATE of each failed try of a transaction */
+/** @returns the database, which then records the SQLSTATE of each failed try of a transaction */
 export function recordingEnds(db: Database): Database & { ends: string[] } {
   const ends: string[] = [];
   const source = instead(db.source, 'transaction', async (call, parameters) => {
@@ -74,7 +74,7 @@ export function unreliable(db: Database, fails: () => Loss | Promise<Loss>): Dat
   return new Database(source, db.notifier);
 }
 
-/** @returns the same database, which calls a function of the test just before each commit */
+/** @returns the database, which then calls `look` just before each commit */
 export function watching(database: Database, look: (tx: Transaction) => Promise<unknown>): Database {
   const source = instead(database.source, 'transaction', (call, [work]) =>
     call(async (manager: EntityManager) => {

@@ -43,7 +43,7 @@ else if (behavior === 'fail-on') {
 } else if (behavior === 'no-file') process.exitCode = 0;
 else if (behavior === 'no-pdf') writeFileSync(output, 'These are words, and no PDF.');
 else if (behavior === 'hang') {
-  // Starts a child in the same process group that outlives the program, like ocrmypdf.
+  // Starts a child process that continues after the end of the program, like ocrmypdf. The child is in the process group of the program.
   spawn(process.execPath, ['-e', `setInterval(() => {}, 1000) // ${detail}`], { stdio: 'ignore' });
   appendFileSync(detail, 'begun');
   hang();

@@ -1,6 +1,5 @@
 /**
- * A proxy to the Postgres of the test run. A test can make it silent: it then forwards no bytes, but neither refuses nor closes
- * connections.
+ * A proxy to the Postgres of the test run. A test can make the proxy silent: it then accepts and keeps connections, but forwards no bytes.
  */
 import { once } from 'node:events';
 import net from 'node:net';

@@ -1,4 +1,6 @@
-/** An HTTP server that answers as its script says, and records the requests. It stands in for the service and for bad lines to it. */
+/**
+ * An HTTP server that answers as a script says, and records the requests. It simulates the service and broken connections to the service.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

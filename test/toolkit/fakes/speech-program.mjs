@@ -21,7 +21,7 @@ else if (mode === 'nonsense') writeFileSync(output, 'WEBVTT\n\n00:09.000 --> 00:
 else if (mode === 'fail') process.exitCode = 1;
 else if (mode === 'no-file') process.exitCode = 0;
 else if (mode === 'hang') {
-  // Starts a child in the same process group that outlives the program.
+  // Starts a child process that continues after the end of the program. The child is in the process group of the program.
   if (detail) {
     spawn(process.execPath, ['-e', `setInterval(() => {}, 1000) // ${detail}`], { stdio: 'ignore' });
     appendFileSync(detail, 'begun');

@@ -1,6 +1,6 @@
 /**
  * A proxy in front of the Temporal of the test run. It terminates TLS, requires a client certificate and an API key, and answers some calls
- * itself.
+ * without Temporal.
  */
 import { once } from 'node:events';
 import http2 from 'node:http2';

@@ -1,4 +1,4 @@
-/** Gives a test control of time: timers fire only when the test makes them fire, and clocks stand still. */
+/** Lets a test control time: clocks stand still, and timers fire only when the test advances the time. */
 import { syncBuiltinESMExports } from 'node:module';
 import { mock } from 'node:test';
 import timersPromises from 'node:timers/promises';

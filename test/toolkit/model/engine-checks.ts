@@ -54,7 +54,7 @@ function compareDelivery(engine: WebhookEngine, row: WebhookDelivery): void {
   if (row.cancelReason === 'expired' && model.cancelReason !== 'expired') {
     engine.model.expired(row.id, row.completedAt?.getTime() ?? 0);
   } else if (overdue && row.requested === null && model.status !== 'pending') {
-    model.asked = null; // a requested attempt that is not made within 30 days is dropped, because its body is deleted soon
+    model.asked = null; // a requested attempt is dropped after 30 days, because the body is deleted soon
   }
   const wasDropped =
     (row.status === 'canceled' && model.status === 'pending') || (row.requested === null && model.asked !== null);
@@ -77,7 +77,7 @@ function compareDelivery(engine: WebhookEngine, row: WebhookDelivery): void {
     asked: model.asked,
   });
   if (row.status === 'pending') {
-    // If a due delivery had to wait for its gate, the engine's due time is the time at which the gate released the delivery.
+    // If a delivery waited for the gate, the row stores when the gate released the delivery.
     const released = row.nextAttemptAt.getTime() <= engine.now && model.nextAt <= engine.now;
     if (released) model.nextAt = Math.max(model.nextAt, row.nextAttemptAt.getTime());
     take(model, 'nextAt', row.nextAttemptAt);
@@ -127,8 +127,8 @@ function take<Key extends string>(model: { [K in Key]: number | null }, key: Key
 }
 
 /**
- * Expects that no open delivery is forgotten. Its workflow waits for the correct time, or a wake for it is not sent yet. Otherwise its gate
- * will run, or the sweeper will find the delivery.
+ * Expects that something continues each open delivery: a workflow that waits for the correct time, an unsent wake, the gate, or the
+ * sweeper.
  */
 export async function expectNothingStranded(engine: WebhookEngine, { source }: Database): Promise<void> {
   const [rows, endpoints, wakes] = await Promise.all([
@@ -168,8 +168,8 @@ export async function expectNothingStranded(engine: WebhookEngine, { source }: D
 }
 
 /**
- * Checks the gates. While a gate is open, no delivery may be parked. If the wait of a gate is over and deliveries are parked, the gate must
- * have released one delivery.
+ * Checks the gates. While a gate is open, no delivery may be parked. If deliveries are parked after the wait of a gate, the gate must have
+ * released one of them.
  */
 function expectGatesAtWork(engine: WebhookEngine, endpoints: Endpoints[], rows: Deliveries[]): void {
   for (const endpoint of endpoints) {

@@ -1,6 +1,6 @@
 /**
- * A model of a club's index of agents' material. The model knows the lessons and files, which of them must be in the index, and how often
- * each text has changed. Each act makes the same change in the model and in the database.
+ * A model of the sources that a club's agents use. The model knows which lessons and files must be in the index, and how often each text
+ * has changed. Each act changes the model and the database.
  */
 import * as fc from 'fast-check';
 import { updateAgent } from '../../../domain/agents/setup/agents.ts';
@@ -105,9 +105,8 @@ export class SourceIndexModel {
   }
 
   /**
-   * Updates the list of items that must be in the index. @param changed the items whose text has changed @returns the items that the
-   * indexing
-   * must read now
+   * Updates the list of items that must be in the index. @param changed the items with a changed text @returns the items that must be read
+   * now
    */
   settle(changed: readonly Id[]): Id[] {
     const before = this.index;
@@ -160,7 +159,7 @@ export async function openIndexedClub(): Promise<IndexedClub> {
   };
 }
 
-/** Changes a file as the media library does: the row and the index change in the same transaction. */
+/** Changes a file as the media library does: one transaction changes the row and the index. */
 export async function changeFile(clubId: Id, id: Id, set: string, values: readonly unknown[] = []): Promise<void> {
   const { db } = await testDeps();
   await db.transaction(async (tx) => {
@@ -254,7 +253,7 @@ const performances: Performances = {
   },
 };
 
-/** @returns the items whose words have changed */
+/** @returns the lessons and files with a changed text */
 export function perform<K extends Kind>(
   { kind, details }: { kind: K; details: Details<K> },
   club: IndexedClub,

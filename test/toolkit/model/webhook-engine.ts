@@ -82,7 +82,7 @@ export class WebhookEngine {
   private readonly deps: VaultDeps;
   private readonly time: VirtualTime;
   private readonly temporal: SimulatedTemporal;
-  /** Steps that have neither ended nor posted a request. */
+  /** Steps that have not ended and have not sent a request. */
   private readonly underWay: Promise<unknown>[] = [];
 
   private constructor(
@@ -230,7 +230,7 @@ export class WebhookEngine {
     for (const { id } of createdDeliveries) this.start('webhookDelivery', id);
   }
 
-  /** Signals the run of the workflow to make a step. If there is no run, a run begins. */
+  /** Signals the workflow run to make a step, or starts a run. */
   start(type: WorkflowType, id: Id): void {
     const run: Run = { workflowType: type, subjectId: id, clubId: this.clubId, attributes: {} };
     this.temporal.signalWithStart(run);

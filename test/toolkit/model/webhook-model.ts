@@ -1,7 +1,7 @@
 /**
  * A reference model of endpoints and deliveries, which follows only the rules STATE-1 to STATE-15 and DEL-1 to DEL-9. The model computes
- * the allowed attempts and their effects, and throws if the engine does something else. The rules do not say which of several due
- * deliveries comes first. The engine therefore tells the model which attempt it begins.
+ * which attempts are allowed and what they change, and throws if the engine does something else. The rules do not say which due delivery
+ * comes first, so the engine tells the model which attempt begins.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -25,7 +25,7 @@ export interface ModelEndpoint {
   holdUntil: number | null;
   /** Armings of the breaker since the last success. Above 0 the endpoint is throttled. */
   armings: number;
-  /** The position of the last arming in the sequence of events. */
+  /** The number of events before the last arming. */
   armedAt: number;
   /** The secrets of the endpoint, the newest first. The second secret is valid until `previousUntil`. */
   secrets: string[];
@@ -59,7 +59,7 @@ interface ModelDelivery {
   scheduled: number;
   nextAt: number;
   asked: Exclude<Kind, 'schedule'> | null;
-  /** Whether a resend made the recovery of the delivery begin earlier. The recovery then uses none of the four slots. */
+  /** Whether a resend made the recovery begin earlier. This recovery does not count against the limit of four. */
   hurried: boolean;
   attempt: ModelAttempt | undefined;
   interruptions: number;
@@ -159,10 +159,10 @@ export class WebhookModel {
     if (kind === 'recovery' && !delivery.hurried) {
       const others = this.of(delivery.endpointId).filter(
         ({ hurried, attempt }) =>
-          // An attempt that was canceled in flight has released its slot.
+          // A recovery that was canceled during its attempt does not count.
           !hurried && attempt?.kind === 'recovery' && attempt.wanted && !attempt.cutOff,
       );
-      expectThat(others.length < 4, 'a fifth recovery under way');
+      expectThat(others.length < 4, 'five recoveries at the same time');
     }
     if (before) delivery.interruptions += 1;
     delivery.attempt = {
@@ -287,8 +287,7 @@ export class WebhookModel {
   }
 
   /**
-   * After an outage, the expiry of the delivery and the disabling of its endpoint may be due at the same time. Either of them may happen
-   * first.
+   * After an outage, a delivery may expire before or after its endpoint is disabled.
    */
   expired(id: Id, now: number): void {
     const delivery = this.delivery(id);

@@ -73,8 +73,7 @@ interface Line {
   /** The number of bytes that the proxy forwarded since the last `leadTo`. */
   passed(): number;
   /**
-   * Closes the connections between clients and the proxy, but not those to the API. The API notices the closing only after a call of
-   * `hangUp`.
+   * Closes the connections between clients and the proxy. The connections to the API stay open until `hangUp` is called.
    */
   cut(): void;
   hangUp(): void;

@@ -11,6 +11,7 @@ import { billingOf } from '../../../api/billing.ts';
 import { mailNoticesOf } from '../../../api/mail-notices.ts';
 import { createOpenStreams } from '../../../api/open-streams.ts';
 import type { ApiDeps } from '../../../api/middleware/context.ts';
+import type { ContractOperation } from '../../../contract/contract.ts';
 import { mediaUses } from '../../../domain/contexts.ts';
 import { mailDomainSettings } from '../../../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
@@ -37,9 +38,16 @@ interface Replacements {
   /** Further environment variables. */
   env?: Record<string, string>;
   deps?: (usual: ApiDeps) => ApiDeps;
+  /** Replaces the operations of the contract. */
+  contract?: readonly ContractOperation[];
 }
 
-export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: Replacements): Promise<ServedApp> {
+export async function serveApp({
+  resolve,
+  env = {},
+  deps = (usual) => usual,
+  contract,
+}: Replacements): Promise<ServedApp> {
   const config = await testConfig(env);
   const log: string[] = [];
   const lines = pino(
@@ -102,6 +110,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
       onSecondTransaction() {},
       accepting: () => true,
     }),
+    contract,
   );
   const handle = app.callback();
   const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** A relay for tests with skipped time. It sends the wakes of the test's clubs to the time-skipping server. */
+/** A relay for tests that skip time. It sends the wakes of chosen clubs to the time-skipping server. */
 import { removeWake, type ClaimedWake } from '../../../platform/engine/wakes.ts';
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import type { WorkflowClient } from '../../../worker/temporal/workflow-client.ts';
@@ -17,8 +17,8 @@ export interface RelayHere {
 }
 
 /**
- * @param workflowTypes the workflow types that have a worker. Wakes of other types are not sent, because the server would never skip time
- * while a run has no worker
+ * @param workflowTypes the workflow types that have a worker. A run without a worker would prevent time skipping, so wakes of other types
+ * are not sent
  */
 export function relayHere(workflows: WorkflowClient, workflowTypes: readonly WorkflowType[]): RelayHere {
   const clubs = new Set<string>();
@@ -34,7 +34,7 @@ export function relayHere(workflows: WorkflowClient, workflowTypes: readonly Wor
         [[...clubs], workflowTypes],
       );
       if (wakes.length === 0) return;
-      // If a wake is raised again during its sending, its row remains, and the wake is sent again, as the real relay does.
+      // If a wake is raised while it is being sent, the row remains. The wake is then sent again, as by the real relay.
       await Promise.all(wakes.map((wake) => workflows.signalWithStart(wake).then(() => removeWake(source, wake))));
     }
   }

@@ -30,12 +30,12 @@ export interface SkippedEngine {
   now(): Promise<Date>;
   /** Lets this time pass, and runs everything that becomes due during this time. */
   pass(ms: number): Promise<void>;
-  /** Performs an act of an API caller at the current time, and sends the wakes of this act. */
+  /** Makes a change as an API operation does, and sends the wakes that the change causes. */
   act<T>(what: (deps: VaultDeps, now: Date) => Promise<T>): Promise<T>;
   /** An endpoint of a new club. Its receiver gives this answer, by default 200. */
   endpoint(respond?: ReceiverOptions['respond']): Promise<{ receiver: Receiver; subscription: Subscription }>;
   start(delivery: TestWebhookDelivery, options?: { local?: boolean; taskQueue?: string }): Promise<DeliveryHandle>;
-  /** The run of a gate that no delivery has woken. */
+  /** Starts the gate without a delivery. */
   startGate(subscription: Subscription, options: { taskQueue: string }): Promise<GateHandle>;
   deliver(subscription: Subscription): Promise<TestWebhookDelivery>;
   /** Creates this many deliveries, and resolves when each was attempted or parked. */
@@ -145,7 +145,7 @@ function createEngine(
     async deliverAll(subscription, count) {
       const deliveries: TestWebhookDelivery[] = [];
       while (deliveries.length < count) deliveries.push(await buildWebhookDelivery(subscription, await engine.now()));
-      // All deliveries start at the same time. Otherwise the first delivery could be due again before the last delivery has its attempt.
+      // All deliveries start together. Otherwise the first delivery could be due again before the attempt of the last delivery.
       await Promise.all(deliveries.map((delivery) => engine.start(delivery)));
       for (const { id } of deliveries) await untilTaken(id);
       return deliveries;
@@ -153,7 +153,7 @@ function createEngine(
     runOf: ({ id }) => client.workflow.getHandle(workflowIdOf('webhookDelivery', id)),
     gateOf: ({ endpoint }) => client.workflow.getHandle(workflowIdOf('endpointGate', endpoint.id)),
     async outcomesOf(deliveries) {
-      // These calls are made one after the other, because the server supports only one caller that skips time.
+      // One after the other, because the server cannot skip time for several callers.
       const outcomes: string[] = [];
       for (const delivery of deliveries) outcomes.push(await engine.runOf(delivery).result());
       return outcomes;

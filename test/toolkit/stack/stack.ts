@@ -1,6 +1,6 @@
 /**
- * The real stack of the tests: Temporal, Postgres and S3 on free ports, one stack for the whole run. Each test file has its own database.
- * Each process of the run has its own namespace and mailbox. The databases, namespaces and mailboxes are created at first use.
+ * The servers for the tests: Temporal, Postgres and S3 on free ports. They serve the whole test run. Each test file has its own database.
+ * Each process of the run has its own namespace and mailbox. All of these are created at first use.
  */
 import path from 'node:path';
 import { authorityIn, type Authority } from '../../../dev/stack/certificates.ts';

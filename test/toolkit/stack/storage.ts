@@ -27,8 +27,8 @@ export async function testObjectStore(): Promise<ObjectStore> {
 }
 
 /**
- * Closes the store and the client. The next use opens a new store and a new client. A test that has moved the clock must call this
- * function, because both remember their offset from the server's clock.
+ * Closes the store and the client. The next use opens new ones. A test that has moved the clock must call this function, because both
+ * remember the offset from the server's clock.
  */
 export function closeStorage(): void {
   closeStore();

@@ -31,8 +31,8 @@ export function useTimeSkipping(): () => TestWorkflowEnvironment {
     if (this.currentTest) repeatOnServerFault(this.currentTest, () => (isStuck = true));
   });
   after('stop the time-skipping server', async () => {
-    // A test that exceeded its time limit may still wait for an answer of this server. If the server stopped now, the error of this test
-    // would appear in the next test file. The server therefore runs until this process ends.
+    // After a time-out, a test may still wait for an answer of this server. If the server stopped now, the error of that test would appear
+    // in the next test file.
     if (!isStuck) await environment?.teardown();
   });
   return () => {
@@ -43,8 +43,7 @@ export function useTimeSkipping(): () => TestWorkflowEnvironment {
 
 async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   quietRuntime();
-  // The SDK starts a script of this project instead of the server, and gives the script only a port. This variable tells the script the
-  // path of the real server.
+  // The SDK starts a script of this project, which starts the real server. This variable tells the script the path of the server.
   process.env[components.testServer.variable] = await locate(components.testServer);
   const start = () =>
     TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path: guarded } } });
@@ -60,7 +59,7 @@ async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
 const serverFault = 'invalid history builder state for action';
 let serverFaults = 0;
 
-/** A test fails by itself this long before the time limit of mocha, so that the message of its error can contain the cause. */
+/** A test fails this long before the time limit of mocha, so that the error message can contain the cause. */
 const aheadOfMochaMs = 500;
 
 function repeatOnServerFault(test: Test, onTimeOut: () => void): void {

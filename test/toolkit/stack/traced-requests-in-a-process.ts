@@ -72,7 +72,7 @@ const askPostgres = async (statement: { name?: string; text: string }) => {
 const app = new Koa();
 app.silent = true;
 const { promise: hangs, resolve: hang } = Promise.withResolvers<void>();
-/** A layer without its own name, like most layers. */
+/** Returns a middleware function without a name, like most. */
 const returned = (layer: Middleware) => layer;
 useLayers(app, {
   named: returned(async (_context, next) => {

@@ -22,7 +22,7 @@ export interface ExportedSpan {
 
 /**
  * Turns tracing on during the tests of a `describe`. Call this function in the `describe`.
- * @param now the current time in Unix milliseconds, for the age of the cause of a span
+ * @param now the current time in Unix milliseconds
  * @param reportLosses a function that gets a callback for lost spans. In these tests no span is lost
  * @returns a function that returns the spans which have ended since the beginning of the current test
  */

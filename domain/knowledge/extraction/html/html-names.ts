@@ -19,8 +19,8 @@ const mathml = `annotation annotation-xml maction menclose merror mfenced mfrac 
 
 const namesIn = (text: string): string[] => text.split(/\s+/);
 /**
- * The content of these elements, up to their end tag, is not HTML. If a text has no end tag of such an element, the name does not count as
- * an element.
+ * The content of these elements is not HTML, up to the end tag. If a text has no end tag with one of these names, the name does not count
+ * as an element.
  */
 const needEnd = ['iframe', 'noembed', 'noframes', 'plaintext', 'script', 'style', 'textarea', 'title', 'xmp'];
 

@@ -14,7 +14,7 @@ const silent = new Set([
   'style', 'title', 'nav', 'template', 'noscript', 'noframes', 'noembed', 'datalist', 'rp', 'progress', 'meter', 'map', 'colgroup',
 ]); // prettier-ignore
 
-/** Their content is left out of the extracted text. */
+/** The content of these elements is left out of the extracted text. */
 const unread = new Set(['iframe', 'object', 'embed', 'canvas', 'audio', 'video', 'applet', 'frame']);
 
 /**
@@ -44,7 +44,7 @@ export function shownFor(element: HtmlElement, into: Warned): string | undefined
       return beside(textOf(element));
     default:
       // Two kinds of elements only repeat other content of the page, so their text is left out. One is a second form of a formula that also
-      // exists as MathML. The other is an arrow that leads from a note back to its mark in the text.
+      // exists as MathML. The other is an arrow that leads from a footnote back to the number of the footnote in the text.
       return hasWord(element, 'class', ['katex-html', 'MathJax_Preview']) || isWayBack(element) ? '' : undefined;
   }
 }
@@ -153,8 +153,8 @@ function isWayBack(element: HtmlElement): boolean {
 }
 
 /**
- * Whether the element is the mark of a note in the text. Such an element has attributes that say so, or is a raised link to a position of
- * the same page.
+ * Whether the element is the number of a footnote in the text. Such an element has attributes that say so, or is a raised link within the
+ * page.
  */
 export function isNoteMark(element: HtmlElement): boolean {
   const { tag, attributes, children, parent } = element;

@@ -4,8 +4,8 @@ import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder } from '../table.ts';
 
 /**
- * @returns the tables that only serve for layout. Such a table has a role that says so, or contains a table and has neither header nor
- * caption
+ * @returns the tables that only serve for layout. The role of such a table says so, or the table contains another table and has neither a
+ * header nor a caption
  */
 export function layoutTables(root: HtmlElement): Set<HtmlElement> {
   const layouts = new Set<HtmlElement>();

@@ -252,8 +252,8 @@ class HtmlReader implements Visitor {
   }
 
   /**
-   * @returns the reading of ruby text, in brackets after its letters. If a reading continues an earlier reading, both are in the same
-   * brackets
+   * @returns a ruby reading in brackets. The brackets follow the letters of the reading. If a reading continues the reading before it, both
+   * are in the same brackets
    */
   #reading(text: string): string {
     if (text === '') return '';

@@ -5,8 +5,8 @@ import { signsOf, Words, type Rise } from './words.ts';
 
 /**
  * @param paragraph `a:p`
- * @param options.usual the inherited properties, nearest first, for a run that does not set them itself
- * @param options.onUnmapped called when an unknown sign is left out
+ * @param options.usual the properties that a text run inherits if it does not set them, with the nearest first
+ * @param options.onUnmapped called when a sign is left out because its meaning is unknown
  */
 export function paragraphText(
   paragraph: XmlElement,

@@ -188,7 +188,7 @@ function rowsOf(run: readonly Level[], columns: readonly Column[]): Row[] {
 
 /**
  * Vertical distances in letter sizes. `line` is the maximum distance between two lines of one cell. Two segments in different columns
- * belong to the same row if their distance is smaller than `beside`. Such a distance occurs if a cell is centred vertically.
+ * belong to the same row if their distance is smaller than `beside`. Cells that are centred vertically have such distances.
  */
 const steps = { line: 1.5, beside: 0.75 } as const;
 

@@ -8,8 +8,9 @@ const edgeLines = 2;
 const longestRepeated = 150;
 
 /**
- * Drops headers and footers. A header or footer is the same line, except for its numbers, at the top or bottom of half of the pages. It
- * must be on at least three pages. Half is enough, because left and right pages may have different headers. Lines with large letters are
+ * Drops headers and footers. A header or footer is a line at the top or bottom of at least half of the pages, and of at least three pages.
+ * Only the numbers in the line may differ. Half of the pages is enough, because left and right pages may have different headers. Lines with
+ * large letters are
  * headings and stay, because "Chapter 2" is not a repetition of "Chapter 1". If the file has no other text, the headers and footers stay,
  * too.
  */

@@ -16,8 +16,8 @@ export interface Page {
   /** Lines in directions other than the main direction. */
   asides: Line[];
   /**
-   * The pictures of a page without structure information, because they may have no alternative text. If the page has structure information,
-   * the list is empty, because the structure itself shows which pictures have no alternative text.
+   * The pictures of the page, if the page has no structure information. Such pictures may have no alternative text. If the page has
+   * structure information, the list is empty, because the structure shows which pictures have no alternative text.
    */
   pictures: Picture[];
   warnings: SourceWarningCode[];

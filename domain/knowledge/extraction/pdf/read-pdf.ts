@@ -97,7 +97,7 @@ function withNoteMarks(blocks: readonly Block[], size: number): Block[] {
 
 type PlacedPicture = Page['pictures'][number];
 
-/** @returns whether the picture is at the same position on at least half of the pages, and so is a logo or a background */
+/** @returns whether the picture is at the same position on at least half of the pages, so that it must be a logo or a background */
 function usualPictures(pages: readonly Page[]): (picture: PlacedPicture) => boolean {
   const keyOf = ({ x, y, width, height }: PlacedPicture) => [x, y, width, height].map(Math.round).join(' ');
   const counts = new Map<string, number>();

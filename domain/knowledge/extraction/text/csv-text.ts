@@ -23,8 +23,8 @@ export function readCsv(text: string, into: SectionBuilder): void {
 }
 
 /**
- * @returns the delimiter of the file. It is the delimiter with which most of the first rows have the same number of fields. If several
- * delimiters are equally good, it is the delimiter that gives the most fields
+ * @returns the delimiter of the file. It gives most of the first rows the same number of fields. If several delimiters are
+ * equally good, the delimiter that gives the most fields is chosen
  */
 function delimiterOf(head: string): string {
   let best: { delimiter: string; score: number } = { delimiter: ',', score: 0 };

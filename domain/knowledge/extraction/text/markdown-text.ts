@@ -88,8 +88,8 @@ function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
 markdown.renderer.rules['html_block'] = markdown.renderer.rules['html_inline'] = (tokens, at, _options, env) =>
   withoutOtherTags(tokens[at]?.content ?? '', envOf({ env }).elementNames);
 
-// In HTML, a picture with an empty alternative text is a decoration. In Markdown, it is a picture whose alternative text is missing. So the
-// HTML of such a picture must have no attribute `alt`.
+// In HTML, a picture with an empty alternative text is a decoration. In Markdown, an empty alternative text means that the author wrote
+// none. So the HTML of such a picture must have no attribute `alt`.
 const image = markdown.renderer.rules['image'];
 markdown.renderer.rules['image'] = (tokens, at, options, env, renderer) =>
   tokens[at]?.content.trim() === '' ? '<img>' : (image?.(tokens, at, options, env, renderer) ?? '');

@@ -2,7 +2,7 @@
 import bidiJs, { type Bidi } from 'bidi-js';
 import type { Direction } from '../../../language/bidi.policy.ts';
 
-/** Its type declarations say that the module contains the function, but the module itself is the function. */
+/** The type declarations of bidi-js say that the module contains the function. In fact, the module is the function. */
 const bidi = (bidiJs as unknown as () => Bidi)();
 
 /** @returns the embedding level of each UTF-16 unit. Text with an odd level runs from right to left */

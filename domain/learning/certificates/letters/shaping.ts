@@ -78,7 +78,8 @@ const buffer = new hb.Buffer();
 function shapeRun({ text, language }: PreparedText, run: Run, startX: number, into: PlacedGlyph[]): number {
   const { font, start, end, level, isMissing, script } = run;
   buffer.reset();
-  // Passes the letters on both sides of the run, because they decide the form of Arabic letters at its ends.
+  // HarfBuzz also gets the letters before and after the run, because these letters decide the form of Arabic letters at the ends of the
+  // run.
   if (isMissing) buffer.addText(replacement);
   else buffer.addText(text, start, end - start);
   buffer.setDirection(level % 2 === 1 ? hb.Direction.RTL : hb.Direction.LTR);

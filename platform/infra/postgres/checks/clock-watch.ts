@@ -7,22 +7,17 @@ import { StartProblem } from '../../../core/start-problem.ts';
 import type { Queries } from '../database.ts';
 import { raw } from '../sql.ts';
 
-/**
- * The maximum difference between the clocks. It is far below the 5 minutes at which receivers of webhooks refuse a timestamp. It also keeps
- * the order of records correct.
- */
+/** Receivers refuse a timestamp only at a difference of 5 minutes. The low limit also keeps the order of records correct. */
 const toleratedMs = 60_000;
-/** The interval at which the process compares its clock with the clock of Postgres. */
 const askEveryMs = 30_000;
 
-/** The gauge of API and worker. */
 export const clockOffset = new Gauge({
   name: 'clock_offset_seconds',
   help: 'Seconds by which the clock of this process is ahead of Postgres’s (negative: behind), without the part that the duration of the query can explain.',
 });
 
 export interface ClockWatch {
-  /** Whether the two clocks differed by at most 60 s at the last comparison. True before the first comparison. */
+  /** Whether the difference was at most 60 s at the last comparison. True before the first comparison. */
   isRight(): boolean;
   /** Asks Postgres now. */
   ask(): Promise<void>;
@@ -37,10 +32,9 @@ const timeQuestion = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 100
 
 /**
  * @param ask returns Postgres's time
- * @param clock the clock of this process, in Unix milliseconds
- * @returns the milliseconds by which this process is ahead, negative if it is behind. The result is 0 if Postgres's time is between the
- * request and the answer, even if the answer took long. Postgres's time is rounded to whole milliseconds, like the clock of this process.
- * Without rounding, Postgres's time could be later than an answer in the same millisecond.
+ * @param clock in Unix milliseconds
+ * @returns milliseconds by which this process is ahead, negative if behind; 0 if Postgres's time is between the request and the answer.
+ * Postgres's time is rounded to milliseconds, because otherwise it could be later than an answer in the same millisecond.
  */
 export async function clockOffsetMs(
   ask: () => Promise<TimeOfPostgres | undefined>,
@@ -54,17 +48,16 @@ export async function clockOffsetMs(
   return Math.max(0, before - ms) + Math.min(0, after - ms);
 }
 
-/** @param offsetMs the result of {@link clockOffsetMs} */
 const isTolerated = (offsetMs: number): boolean => Math.abs(offsetMs) <= toleratedMs;
 
-/** @param offsetMs the result of {@link clockOffsetMs} @returns a sentence for operators about a wrong clock */
+/** Returns a sentence for operators. */
 function describeOffset(offsetMs: number): string {
   const seconds = Math.ceil(Math.abs(offsetMs) / 1_000);
   return `The clock of this process is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} Postgres's; at most 60 s are tolerated. Set both clocks, for example by NTP.`;
 }
 
 /**
- * Compares this process's clock with Postgres's. An unreachable Postgres is not reported here, because `openDatabase` reports it.
+ * Does not report an unreachable Postgres, because `openDatabase` does.
  * @throws StartProblem if the clocks are more than 60 s apart (DEC-99)
  */
 export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Promise<void> {
@@ -81,12 +74,14 @@ export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Pr
   }
 }
 
-/** Compares the clocks every 30 s. Logs an error when the clock becomes wrong, and a line when it is right
- * again. @param clock returns the time in Unix milliseconds */
+/**
+ * Compares the clocks every 30 s. Logs an error when the clock becomes wrong, and a line when it is right again.
+ * @param clock in Unix milliseconds
+ */
 export function watchClock(db: Pick<Queries, 'one'>, log: Logger, clock: () => number = () => Date.now()): ClockWatch {
   let isRight = true;
   const ask = async () => {
-    // While Postgres is unreachable the difference is unknown, and other signals show the problem.
+    // While Postgres is unreachable, other signals show the problem.
     const offsetMs = await clockOffsetMs(() => db.one<TimeOfPostgres>(raw(timeQuestion)), clock).catch(() => undefined);
     if (offsetMs === undefined) return;
     clockOffset.set(offsetMs / 1_000);

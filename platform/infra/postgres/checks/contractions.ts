@@ -1,4 +1,4 @@
-/** Migrations that drop columns or tables wait for processes of older versions, and prevent such processes from starting again. */
+/** Migrations that drop columns or tables wait for processes of older versions, and prevent them from starting again. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { isContraction } from '../../../../entities/contraction.ts';
@@ -11,10 +11,9 @@ import { sql } from '../sql.ts';
 const lookEveryMs = 1_000;
 
 /**
- * Runs before the pending migrations. The function waits until every running process is new enough for all pending migrations. From then
- * on, older versions cannot start.
- * @param withinMs the maximum wait in milliseconds
- * @throws StartProblem with the names of the processes that still run after the wait
+ * Runs before the pending migrations. Waits until every running process is new enough. From then on, older versions cannot start.
+ * @param withinMs in milliseconds
+ * @throws StartProblem with the names of the processes that still run
  */
 export async function untilMayContract(source: DataSource, withinMs: number): Promise<void> {
   const db = new Queries(source.manager);
@@ -37,8 +36,7 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
           sql`INSERT INTO schema_contractions (migration, needs) VALUES (${constructor.name}, ${least}) ON CONFLICT DO NOTHING`,
         );
       if ((await runningBefore(db, needs)).length === 0) return;
-      // An old process started just before the contraction was recorded. The migration must wait for the end of this process, too. Until
-      // then, old processes may still start, so this function deletes the records again.
+      // An old process may have started just before the records. The migration waits for it, too, so older processes may start meanwhile.
       for (const { constructor } of pending)
         await db.run(sql`DELETE FROM schema_contractions WHERE migration = ${constructor.name}`);
     } else if (performance.now() > deadline) {
@@ -52,12 +50,12 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
 }
 
 /**
- * Records in Postgres that the process runs, and checks the schema again. If a contracting migration runs at the same time, at least one of
- * them notices the other: the migration sees this heartbeat, or this check sees the migration.
+ * Records the process in Postgres, and then checks the schema again. So either a concurrent migration sees this process, or this check sees
+ * the migration.
  * @param process.name `api` or `worker`
- * @param process.build the running build; undefined in a checkout
- * @param onFailure receives the error of a later heartbeat
- * @returns a function that stops the heartbeats and records the end of the process
+ * @param process.build undefined in a checkout
+ * @param onFailure gets the errors of later heartbeats
+ * @returns a function that stops the heartbeats, and records the end of the process
  * @throws StartProblem if the schema lacks something that this build reads
  */
 export async function beginRunning(
@@ -84,7 +82,7 @@ export async function checkContractions(source: DataSource, build: Build | undef
   if (mistake) throw new StartProblem(mistake);
 }
 
-/** @param contractions rows of `schema_contractions` @returns a sentence if the schema lacks something that this build reads */
+/** @param contractions rows of `schema_contractions` */
 export function contractionMistake(
   contractions: readonly { needs: string }[],
   { version }: Pick<Build, 'version'>,

@@ -5,10 +5,8 @@ import { limitsOfTime } from '../../../../entities/data-source.ts';
 const names = Object.keys(limitsOfTime) as (keyof typeof limitsOfTime)[];
 
 /**
- * Sets our time limits for the role in this address. Postgres lets each role change its own limits. Connections that are already open keep
- * their old limits.
- * @param where `here`: the limits apply in this database. `everywhere`: the limits apply on the whole server, because tests use many
- * databases
+ * Postgres lets each role change its own limits. Open connections keep their old limits.
+ * @param where `here`: in this database. `everywhere`: on the whole server, because tests use many databases
  */
 export async function limitRole(databaseUrl: string, where: 'here' | 'everywhere' = 'here'): Promise<void> {
   await withClient(databaseUrl, async (client) => {
@@ -25,7 +23,7 @@ async function statementsFor(client: pg.Client, where: 'here' | 'everywhere'): P
   return names.map((name) => `ALTER ROLE ${of} SET ${name} = '${limitsOfTime[name]}ms'`);
 }
 
-/** @returns the limits that are missing on a connection or are longer than ours, each with the statement that sets it */
+/** @returns missing or longer limits, each with the statement that sets it */
 export async function missingLimits(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: keyof typeof limitsOfTime; setting: string }>(
     'SELECT name, setting FROM pg_settings WHERE name = ANY ($1)',
@@ -36,7 +34,6 @@ export async function missingLimits(client: pg.Client): Promise<string[]> {
   return statements.filter((_, index) => wrong.some(({ name }) => name === names[index]));
 }
 
-/** Opens a connection, runs the work with it, and closes the connection. @returns the result of the work */
 export async function withClient<T>(
   databaseUrl: string,
   work: (client: pg.Client) => Promise<T>,

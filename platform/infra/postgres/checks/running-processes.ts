@@ -1,27 +1,24 @@
-/**
- * Every process of a build writes heartbeats into Postgres. So `migrate` can wait before it removes a column that an older version still
- * reads.
- */
+/** Every process of a build writes heartbeats into Postgres. So `migrate` knows whether an older version still reads a column. */
 import type { Build } from '../../build.ts';
 import { newId } from '../../../core/ids.ts';
 import type { Queries } from '../database.ts';
 import { sql } from '../sql.ts';
 
 const beatEveryMs = 10_000;
-/** If a process writes no heartbeat for this time, it counts as ended. Six of its heartbeats are then missing. */
+/** After six missing heartbeats, the process counts as ended. */
 const goneAfterSeconds = 60;
 
-/** A process with a heartbeat within the last minute. */
+/** A process with a heartbeat that is at most a minute old. */
 export interface RunningProcess extends Build {
   name: string;
 }
 
 /**
- * Writes a heartbeat immediately, and every 10 s.
+ * Writes a heartbeat immediately, and then every 10 s.
  * @param name `api` or `worker`
- * @param build the running build; undefined in a checkout, which writes no heartbeat
- * @param onFailure receives the error of a heartbeat that could not be written
- * @returns a function that stops the heartbeats and records the end of the process
+ * @param build undefined in a checkout, which writes no heartbeat
+ * @param onFailure gets the error of a heartbeat
+ * @returns a function that stops the heartbeats, and records the end of the process
  */
 export async function keepBeating(
   db: Queries,
@@ -47,7 +44,7 @@ export async function keepBeating(
   };
 }
 
-/** @returns the processes of versions before this one, such as `0.3.0`, with a heartbeat within the last minute */
+/** @returns the processes of earlier versions with a heartbeat within the last minute */
 export async function runningBefore(db: Queries, version: string): Promise<RunningProcess[]> {
   const running = await db.rows<RunningProcess>(
     sql`SELECT name, build_id AS "buildId", version FROM running_processes
@@ -56,7 +53,7 @@ export async function runningBefore(db: Queries, version: string): Promise<Runni
   return running.filter((one) => isBefore(one.version, version));
 }
 
-/** Compares two versions by the whole numbers between the dots. The part after a hyphen does not count. */
+/** Compares the whole numbers between the dots, without the part after a hyphen. */
 export function isBefore(version: string, other: string): boolean {
   const [own, its] = [numbersOf(version), numbersOf(other)];
   const place = own.findIndex((number, index) => number !== (its[index] ?? 0));

@@ -1,4 +1,4 @@
-/** Checks the requirements for Postgres, and for a pooler in front of Postgres, when a process starts. */
+/** Checks Postgres, and a pooler in front of it, when a process starts. */
 import type pg from 'pg';
 import { directUrlOf, limitsOfTime, migrations, type DatabaseSettings } from '../../../../entities/data-source.ts';
 import { commandLine } from '../../../core/modules.ts';
@@ -10,23 +10,17 @@ import { contractionMistake } from './contractions.ts';
 import { proveListening } from '../notifications.ts';
 import { missingLimits, withClient } from './role-limits.ts';
 
-/** The time limit for the arrival of the check's NOTIFY. */
+/** The NOTIFY must arrive within this time. */
 const hearWithinMs = 3_000;
-/**
- * The number of times that the check of the pooler runs. One run is not enough, because other clients of the pooler may hide the fault
- * during this run.
- */
+/** Other clients of the pooler may hide the fault during one run. */
 const tries = 3;
 
-/**
- * Error codes (SQLSTATE) of Postgres. The first code says that a prepared statement already exists. The second code says that it does not
- * exist.
- */
+/** The SQLSTATEs "prepared statement already exists" and "prepared statement does not exist". */
 const preparedTwice = ['42P05', '26000'];
 const noSuchTable = '42P01';
 const noRight = '42501';
 
-/** @returns a sentence for operators */
+/** @returns for operators */
 export function unusable(error: unknown, name = 'DATABASE_URL'): string {
   const { code, name: kind } = describeError(error);
   if (code === noRight)
@@ -34,13 +28,13 @@ export function unusable(error: unknown, name = 'DATABASE_URL'): string {
   return `Postgres cannot be used (${code ?? kind}): is ${name} right, and is the server up?`;
 }
 
-/** @returns a sentence for operators */
+/** @returns for operators */
 export const schemaBehind = (): string => `The schema is behind this version: run "${commandLine('migrate')}" first.`;
 
 /**
- * Checks the clock, the schema, the limits of the role, prepared statements, and whether a listener receives notifications.
- * @param build the build that reads the schema; undefined in a checkout
- * @returns a sentence for each mistake, which says what to do
+ * Checks the clock, the schema, the limits of the role, prepared statements, and notifications.
+ * @param build undefined in a checkout
+ * @returns a sentence for each mistake, with a remedy
  */
 export async function databaseMistakes(
   database: DatabaseSettings,
@@ -68,7 +62,7 @@ export async function databaseMistakes(
   }
 }
 
-/** A check that fails reports the reason, and does not prevent the other checks. */
+/** A check that throws reports the reason, and does not prevent the others. */
 async function asFarAsPossible(check: Promise<string[]>): Promise<string[]> {
   return check.catch((error: unknown) => [unusable(error)]);
 }
@@ -120,9 +114,8 @@ async function poolerMistakes({ url, connectWithinMs }: DatabaseSettings, first:
 type Session = Pick<pg.Client, 'query'>;
 
 /**
- * Prepares two statements with one name in two sessions. If a pooler mixes the sessions up, one session finds the statement of the other.
- * Postgres then refuses to prepare it again, or returns the rows of the other statement.
- * @returns whether the pooler mixes sessions up
+ * Prepares two statements with one name in two sessions. If a pooler mixes the sessions up, Postgres refuses the second, or returns the
+ * rows of the wrong statement.
  */
 export async function mixesStatements(first: Session, second: Session): Promise<boolean> {
   try {
@@ -145,7 +138,7 @@ export async function mixesStatements(first: Session, second: Session): Promise<
 }
 
 /**
- * Checks that a listener receives its own NOTIFY. This NOTIFY is sent through DATABASE_URL, like every NOTIFY of the service.
+ * The NOTIFY is sent through DATABASE_URL, like every NOTIFY of the service.
  * @param notifying connected to DATABASE_URL
  */
 export async function listeningMistakes(

@@ -1,6 +1,6 @@
 /**
- * Finds differences between the time zones of Node and of Postgres. Node decides (DEC-154), so a difference changes no result. The
- * difference tells operators that one of the two has old rules.
+ * Compares the time zones of Node and Postgres. Node decides (DEC-154), so a difference only tells operators that one of them has old
+ * rules.
  */
 import { withClient } from './role-limits.ts';
 import { localAt } from '../../../core/time/local-time.ts';
@@ -8,24 +8,21 @@ import { isKnownHere } from '../../../core/time/time-zones.ts';
 import type { DatabaseSettings } from '../../../../entities/data-source.ts';
 
 const dayMs = 86_400_000;
-/**
- * The number of days for which zones are compared. The period includes the end of the longest wait of an automation, and the end of the
- * next year.
- */
+/** Beyond the longest wait of an automation and the end of the next year. */
 const comparedDays = 730;
-/** The maximum number of zones to compare, more than the IANA database has. */
+/** The IANA database has fewer zones. */
 const mostZones = 1_000;
-/** The maximum number of zones that a message names. The message only counts the other zones. */
+/** A message only counts the other zones. */
 const namedZones = 20;
 
-/** An instant of the comparison, with the zone's UTC offset by Node, in seconds. */
+/** The offset is Node's UTC offset of the zone, in seconds. */
 interface Sample {
   zone: string;
   at: Date;
   offset: number;
 }
 
-/** A zone whose offsets differ, and the first compared instant with a difference. The offsets are in seconds. */
+/** The first compared instant with a difference. Offsets are in seconds. */
 export interface Difference {
   zone: string;
   at: Date;
@@ -34,14 +31,14 @@ export interface Difference {
 }
 
 export interface ZoneReport {
-  /** Zones of clubs and mentorships that Node does not know. Their clocks show UTC. */
+  /** The clocks of people in these zones show UTC. */
   unknownHere: readonly string[];
-  /** Zones in use that Postgres does not know. */
+  /** Zones in use. */
   unknownThere: readonly string[];
   differing: readonly Difference[];
 }
 
-/** @returns the differences of the zones in use, from `now` on */
+/** @returns the differences from `now` on */
 export async function compareZones(database: DatabaseSettings, now: Date): Promise<ZoneReport> {
   return withClient(
     database.url.reveal(),
@@ -75,8 +72,8 @@ export async function compareZones(database: DatabaseSettings, now: Date): Promi
 }
 
 /**
- * Returns an instant of each day, and the instants before and after each clock change that Node knows. If Postgres makes a clock change on
- * another day or at another hour, its offset differs at some of these instants.
+ * One instant of each day, and the instants before and after each clock change. If Postgres changes clocks on another day or hour, an
+ * offset differs there.
  */
 function samplesOf(zone: string, now: Date): Sample[] {
   const end = now.getTime() + comparedDays * dayMs;
@@ -97,7 +94,7 @@ function samplesOf(zone: string, now: Date): Sample[] {
   return samples;
 }
 
-/** @returns a sentence for each mistake that an operator must correct */
+/** @returns the mistakes that an operator must correct */
 export function mistakesIn({ unknownHere }: ZoneReport): string[] {
   if (unknownHere.length === 0) return [];
   return [
@@ -105,7 +102,7 @@ export function mistakesIn({ unknownHere }: ZoneReport): string[] {
   ];
 }
 
-/** @returns a sentence for each difference that changes no result, but that an operator should know */
+/** @returns the differences that change no result, but that an operator should know */
 export function remarksOn({ unknownThere, differing }: ZoneReport): string[] {
   const remarks = differing
     .slice(0, namedZones)
@@ -127,7 +124,7 @@ const listed = (zones: readonly string[]): string =>
     ? zones.join(', ')
     : `${zones.slice(0, namedZones).join(', ')} and ${zones.length - namedZones} more`;
 
-/** @param offset the offset in seconds @returns a text such as `UTC+5:30` */
+/** @param offset in seconds @returns such as `UTC+5:30` */
 function offsetText(offset: number): string {
   const minutes = Math.round(Math.abs(offset) / 60);
   const rest = minutes % 60;

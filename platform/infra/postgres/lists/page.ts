@@ -1,6 +1,6 @@
 /** Reads lists. All lists are read in this way: one page of rows, and the total number of rows. */
 import type { Queries } from '../database.ts';
-import { sql, Sql, type Columns } from '../sql.ts';
+import { raw, sql, Sql, type Columns } from '../sql.ts';
 import type { ListPosition } from './cursor.ts';
 import { orderBy as orderOf, printing, rowsAfter, type OrderKeys, type PrintedKeys } from './order.ts';
 
@@ -73,6 +73,8 @@ export interface PagedList<Row> {
   orderBy: OrderKeys | Sql;
   /** FROM and WHERE of the count, if the page joins tables that do not change the number of rows. */
   counted?: Sql;
+  /** The column with the time of a record's last change, such as `course.changed_at`. Absent for lists without `updated_since` (CUR-6). */
+  changedAt?: string;
   /** The number of rows, if a tally or the caller knows it; otherwise the rows are counted. */
   total?: number | (() => Promise<number>);
 }
@@ -82,17 +84,28 @@ export interface PagedList<Row> {
  * this.
  * @throws DomainError invalid_cursor
  */
-export async function listPage<Row>(
-  db: Queries,
-  request: PageRequest,
-  { columns, from, orderBy, counted = from, total }: PagedList<Row>,
-): Promise<Page<Row>> {
+export async function listPage<Row>(db: Queries, request: PageRequest, list: PagedList<Row>): Promise<Page<Row>> {
+  const { columns, from, orderBy, counted = from, total } = changedRecords(list, request.cursor?.changedSince);
   if (orderBy instanceof Sql) {
     const read = await readByNumber<Row>(db, request, { columns, from, orderBy });
     return finish(db, read, { counted, total });
   }
   const read = await readByKeys<Row>(db, request, { columns, from, keys: orderBy });
   return finish(db, read, { counted, total });
+}
+
+/** @throws Error if a list without times of changes is asked for changes, which the contract does not allow */
+function changedRecords<Row>(list: PagedList<Row>, since: Date | undefined): PagedList<Row> {
+  const { columns, from, counted, orderBy, changedAt } = list;
+  if (since === undefined) return list;
+  if (changedAt === undefined) throw new Error('The list has updated_since in the contract, but no column of changes.');
+  const condition = sql` AND ${raw(changedAt)} >= ${since}`;
+  return {
+    columns,
+    orderBy,
+    from: sql`${from}${condition}`,
+    ...(counted && { counted: sql`${counted}${condition}` }),
+  };
 }
 
 async function finish<Row>(

@@ -88,8 +88,8 @@ describe('an open import of students', () => {
     });
 
     for (const [when, rows] of [
-      ['before its row', ''],
-      ['after its row', others(600)],
+      ['before the import read the row', ''],
+      ['after the import read the row', others(600)],
     ] as const)
       it(`leaves no trace of the student if the student was removed ${when} (DEC-57)`, async () => {
         const student = await buildStudent(club.id, person);
@@ -121,7 +121,7 @@ describe('an open import of students', () => {
         await expectNothingLeft();
       });
 
-    it('imports neither the old nor the new address if the address was corrected', async () => {
+    it('imports neither the old nor the new address of a removed student', async () => {
       const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
       const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);
       await updateStudent(await testDeps(), club.id, student.id, { email: person.email }, 'owner', new Date());
@@ -132,7 +132,7 @@ describe('an open import of students', () => {
       await expectNothingLeft();
     });
 
-    it('imports both addresses if the address was corrected and the student stays', async () => {
+    it('imports both the old and the new address of a student who was not removed', async () => {
       const student = await buildStudent(club.id, { email: 'former@example.com' });
       const importId = await begin(`${header}now@example.com,N\nformer@example.com,Somebody Else\n`);
       await updateStudent(await testDeps(), club.id, student.id, { email: 'now@example.com' }, 'owner', new Date());

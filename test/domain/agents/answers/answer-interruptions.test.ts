@@ -22,7 +22,7 @@ describe('the step of an answer whose stream has begun', function () {
   };
   for (const [how, script] of Object.entries(breaks))
     for (let after = 1; after <= 8; after++)
-      it(`fails, keeps the received words and charges one call: ${how} follows event ${after}`, async () => {
+      it(`fails, keeps the received words and charges one call if ${how} follows event ${after}`, async () => {
         const { question } = await answer({ answer: deltas, ...script(after) });
         expect(await answerRow(question.answerId)).to.include({
           status: 'failed',
@@ -81,7 +81,7 @@ describe('the step of an answer whose stream has begun', function () {
     expect(await answerRow(question.answerId)).to.include(ended);
   });
 
-  it('charges a broken stream for at most the size limit of an answer', async () => {
+  it('charges a broken stream for at most the maximum number of tokens of an answer', async () => {
     // The text has four characters per token, but the estimate assumes three.
     const script = { answer: Array.from({ length: 20 }, () => 'words '), delayMs: 5, cutAfter: 22 };
     const { question } = await answer(script, { question: await buildQuestion({ maxTokens: 30 }) });

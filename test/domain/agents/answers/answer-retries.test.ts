@@ -30,7 +30,7 @@ describe('the step of an answer whose stream has not begun', function () {
     ['a response that ends after the status', { endAfter: 0 }, 'model_unavailable'],
     ['an overload error as the first event', { errorAfter: 0 }, 'model_overloaded'],
   ] as const)
-    it(`calls again after 1 s and 4 s, then fails with ${code} and no charge: ${what}`, async () => {
+    it(`calls again 1 s and 4 s after ${what}, then fails with ${code}, without a charge`, async () => {
       let now = Date.now();
       let { question, step: waiting } = await answer([script, script, script], { now });
       for (const [call, wait] of [

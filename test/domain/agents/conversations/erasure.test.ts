@@ -20,7 +20,7 @@ describe('deletion of a conversation during its answer', function () {
     { at: 'its end', charged: true, status: 'complete' },
   ];
   for (const { at, charged, status } of places)
-    it(`leaves no words and charges ${charged ? 'the use' : 'nothing'} (deleted at ${at}, answer ${status})`, async () => {
+    it(`leaves no words, charges ${charged ? 'the use' : 'nothing'} and ends the answer as ${status} (deleted at ${at})`, async () => {
       const { db } = await testDeps();
       const word = `word${crypto.randomUUID()}`;
       const question = await buildQuestion({ content: `Question ${word}` });
@@ -43,7 +43,7 @@ describe('deletion of a conversation during its answer', function () {
         expect(await monthOf(question.clubId)).to.deep.equal({ spent: Number(costMicros), reserved: 0 });
         return Number(costMicros);
       };
-      await answering.step(question.questionId); // the deletion woke the run of the answer
+      await answering.step(question.questionId); // the deletion woke the workflow run that generates the answer
       const cost = await settled();
       expect(cost > 0).to.equal(charged);
       expect(await answerRow(question.answerId)).to.include({

@@ -118,7 +118,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
   });
 
-  it('happens once if two runs of the schedule are concurrent', async () => {
+  it('happens once if the schedule runs twice at the same time', async () => {
     const both = await Promise.all([beginDigests(deps.db, morning), beginDigests(deps.db, morning)]);
     expect(both.reduce((sum, { begun }) => sum + begun, 0)).to.equal(1);
     expect(await datesOf()).to.deep.equal(['2026-03-02']);

@@ -208,7 +208,7 @@ describe('reading slides', () => {
       expect(await readChart(chart(levels))).to.deep.equal(['a', '2026 May | 1', '2026 June | 2', '2027 May | 3']);
     });
 
-    it('show both values of each point', async () => {
+    it('show the x and the y value of each point', async () => {
       const point = (name: string, x: string[], y: string[]) =>
         `<c:ser><c:tx><c:v>${name}</c:v></c:tx><c:xVal><c:numLit>${points(x)}</c:numLit></c:xVal><c:yVal><c:numLit>${points(y)}</c:numLit></c:yVal></c:ser>`;
       expect(await readChart(chart(point('A', ['1', '2'], ['10', '20']) + point('B', ['3'], ['30'])))).to.deep.equal([

@@ -322,7 +322,7 @@ describe('reading a Word file', function () {
       ]);
     });
 
-    it('omit words that the run or one of its styles hides, with a warning', async () => {
+    it('omit words that their own format or a style hides, with a warning', async () => {
       const styles =
         style('H', 'hidden', '<w:rPr><w:vanish/></w:rPr>', 'character') +
         style('HP', 'secret', '<w:rPr><w:vanish/></w:rPr>');

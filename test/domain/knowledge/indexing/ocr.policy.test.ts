@@ -27,7 +27,7 @@ describe('the rules of OCR', () => {
     expect([pageRanges([4]), pageRanges([1, 2, 3, 7, 9, 10])]).to.deep.equal(['4', '1-3,7,9-10']);
   });
 
-  it('insert the pages of OCR between the other pages', () => {
+  it('put the pages that OCR read between the other pages', () => {
     const picture: SourceWarning = { code: 'page_is_a_picture', count: 1, pages: [2] };
     const first = { passages: [passage(1, 'one'), passage(3, 'three')], warnings: [picture] };
     const merged = withOcr(first, [2], { passages: [passage(2, 'two')], failed: [] });

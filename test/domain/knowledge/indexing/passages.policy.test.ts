@@ -259,7 +259,7 @@ describe('cutting sections into passages', () => {
     expect(cut([section(first, second)]).map((passage) => passage.text)).to.deep.equal([first, second]);
   });
 
-  it('joins a short rest to the previous passage, or divides both evenly', () => {
+  it('joins a short last passage to the previous passage, or divides the text of both evenly', () => {
     const joined = cut([section(sentences(8, 1), 'So it is.')]);
     expect(joined.map((passage) => passage.text)).to.deep.equal([`${sentences(8, 1)}\n\nSo it is.`]);
     const shared = cut([section(sentences(13, 1))]);

@@ -82,7 +82,7 @@ class Model {
 describe('a course that is completed and edited at the same time', function () {
   this.timeout(120_000);
 
-  it('matches the model in facts and progress after any acts', async () => {
+  it('has the same facts and progress as the model after any sequence of acts', async () => {
     const deps = await testDeps();
     const { db } = deps;
     const { manager } = db.source;

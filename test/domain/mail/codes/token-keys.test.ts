@@ -85,7 +85,7 @@ describe('the mail of a one-time token during a change of the master key', () =>
     ['issued with the new key, and sent by a process whose current key is still the old key', changed, openable],
     ['issued and sent with the new key', changed, alone],
   ] as const)
-    it(`contains one valid token at each attempt: a token ${who}`, async () => {
+    it(`contains the same valid token at each attempt, if the token is ${who}`, async () => {
       await ask(issuer, 'student_reset_password');
       const refused = await attempt(issuer, { refused: true });
       const { isSent, token } = await attempt(sender, { at: minute });
@@ -94,7 +94,7 @@ describe('the mail of a one-time token during a change of the master key', () =>
       expect(await spend(token)).to.equal('token_gone');
     });
 
-  it('contains the valid token even if an old release recorded no key', async () => {
+  it('contains the valid token even if an old release did not record the token’s key', async () => {
     await ask(first, 'student_reset_password');
     await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE student_id = ${student.id}`);
     const { token } = await attempt(changed);
@@ -143,7 +143,7 @@ describe('the mail of a one-time token during a change of the master key', () =>
         expect(await enter(changed, codeId, code)).to.equal(undefined);
       });
 
-    it('rejects a code of the other key', async () => {
+    it('contains the only valid code: a code made with another key is rejected', async () => {
       const codeId = (await ask(first, 'student_code')) ?? '';
       const other = tokenText(alone, 'student_code', codeId);
       expect(other).to.not.equal(tokenText(first, 'student_code', codeId));
@@ -157,7 +157,7 @@ describe('the mail of a one-time token during a change of the master key', () =>
       expect(await enter(alone, codeId, code)).to.equal(student.id);
     });
 
-    it('contains a code of the current key if an old release recorded no key', async () => {
+    it('contains a code of the current key if an old release did not record the code’s key', async () => {
       const codeId = (await ask(first, 'student_code')) ?? '';
       await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE id = ${codeId}`);
       const { code } = await attempt(first);

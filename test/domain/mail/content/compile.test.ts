@@ -67,7 +67,7 @@ describe('a compiled and rendered e-mail', () => {
     );
   });
 
-  it('states the direction of the document, and of each block in the other direction', async () => {
+  it('states the text direction of the document, and of each block that has the other direction', async () => {
     const blocks: EmailBlock[] = [
       { kind: 'heading', text: '{{student_first_name}} קשר' },
       { kind: 'text', text: 'Ahoy\n\n- קשר\n- Bowline\n   - x\n\nשלום **{{student_name}}**' },

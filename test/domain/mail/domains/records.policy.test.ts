@@ -10,7 +10,7 @@ import {
 describe('the records of a mail domain (CAMP-40)', () => {
   const own = { domain: 'mail.knots.example', selector: 'k1', publicKey: 'AAAA' };
 
-  it('are a key, a policy, and an SPF record if the platform has a name for its mail servers', () => {
+  it('are a DKIM key, a DMARC policy, and an SPF record if the platform names its mail servers', () => {
     expect(recordsOf(own, 'spf.platform.example')).to.deep.equal([
       { kind: 'dkim', name: 'k1._domainkey.mail.knots.example', value: 'v=DKIM1; k=rsa; p=AAAA' },
       { kind: 'spf', name: 'mail.knots.example', value: 'v=spf1 include:spf.platform.example ~all' },

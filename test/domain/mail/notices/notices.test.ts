@@ -22,7 +22,7 @@ describe('the identification of a mail in a notice (CAMP-15)', () => {
       expect(mailIdIn(none), none).to.equal(undefined);
   });
 
-  it('sets a tag for SES, and a header for other providers', () => {
+  it('is sent as a tag for SES, and as a header for other providers', () => {
     expect(identifyingHeaders(mailId)).to.deep.equal({
       'X-SES-MESSAGE-TAGS': `mail_id=${mailId}`,
       'X-Club-Mail-Id': mailId,

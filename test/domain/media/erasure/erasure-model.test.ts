@@ -12,7 +12,7 @@ import { testObjectStore } from '../../../toolkit/stack/storage.ts';
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** The library file is removed by itself, the image together with its student. */
+/** A request removes only the library file. The image is removed together with its student. */
 const files = {
   library: { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') },
   image: { fileName: 'knot.png', mime: 'image/png', bytes: png(4, 4) },

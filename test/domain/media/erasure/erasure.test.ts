@@ -53,7 +53,7 @@ describe('erasure of files', () => {
       expect(await mediaState(media.id)).to.equal('failed upload_expired');
     });
 
-    it('skips a file that was completed in time', async () => {
+    it('does not erase a file that was completed in time', async () => {
       const ready = await uploadFile({ club }, notes);
       await eraseAll(later(48 * hour));
       expect(await leftOf(club, ready.id)).to.deep.equal(['ready key', [ready.id]]);
@@ -156,7 +156,7 @@ describe('erasure of files', () => {
     const completedWhile = async (mediaId: string, meanwhile: () => Promise<unknown>) =>
       completed({ clubId: club.id }, mediaId, { deps: await whileLookedAt(meanwhile) });
 
-    it('wins if the deadline has passed', async () => {
+    it('erases the file, and the completion fails, if the deadline has passed', async () => {
       const { media } = await uploadBytes({ club }, notes);
       const outcome = await completedWhile(media.id, () => eraseAll(later(75 * minute)));
       expect(outcome).to.equal('failed upload_expired');

@@ -194,7 +194,7 @@ interface Described {
   properties?: Record<string, { enum?: readonly string[] } | undefined>;
 }
 
-describe('the announced types', () => {
+describe('the types of uploads that a client may announce', () => {
   it('are the same in the contract and in the list of accepted types', () => {
     const schemas = closedDocument(contractDocument).components.schemas as Record<string, Described | undefined>;
     expect(schemas['MediaCreation']?.properties?.['mime']?.enum).to.deep.equal(contentTypes);

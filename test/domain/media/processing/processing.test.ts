@@ -528,7 +528,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return [response.headers.get('content-disposition')?.split(';')[1], format, width, height];
     };
 
-    it('gets a thumbnail of its first page, and the file itself as preview (MED-22)', async () => {
+    it('gets a thumbnail of its first page, and has the PDF itself as the preview (MED-22)', async () => {
       const file = await book();
       const ready = await uploadFile({ club }, file);
       expect(ready).to.include({ status: 'ready', type: 'pdf' }).and.not.have.any.keys('width', 'height');
@@ -724,7 +724,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processOldFiles(db, new Date())).to.equal(0);
     });
 
-    it('does not delay other files before its original is emptied', async () => {
+    it('does not delay other files while its original waits to be emptied', async () => {
       const source = await testDatabase();
       await source.query(
         `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, object_key, looks_at, created_at, updated_at)

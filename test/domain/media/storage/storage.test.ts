@@ -211,7 +211,7 @@ describe('the storage of a club', function () {
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('still counts as one of 200 open uploads (too_many_uploads)', async () => {
+    it('still counts the file as one of 200 open uploads (too_many_uploads)', async () => {
       const { maxLibraryAddresses } = mediaRules;
       const source = await testDatabase();
       const id = await reserveFile(clubId, 1);
@@ -272,7 +272,7 @@ describe('the storage of a club', function () {
       expect(await overagesOf(clubId)).to.deep.equal(['storage_bytes 2026-03-01 5199']);
     });
 
-    it('records the sum of files whose sizes become known at the same time', async () => {
+    it('records the total size of files whose sizes become known at the same time', async () => {
       const ids = await Promise.all(Array.from({ length: 10 }, () => reserveFile(clubId, 20)));
       await Promise.all(ids.map((id) => settle(clubId, id, 20)));
       expect(await overagesOf(clubId)).to.deep.equal([`storage_bytes ${now.toISOString().slice(0, 7)}-01 100`]);

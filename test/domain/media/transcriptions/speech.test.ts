@@ -78,7 +78,7 @@ describe('transcription of speech', function () {
     { mode: 'vtt', error: 'file_missing', file: () => fileOf(undefined) },
   ];
   for (const [at, { mode, error, file }] of failures.entries())
-    it(`reports ${error} if no subtitles can be made (${at + 1}: ${mode})`, async () => {
+    it(`reports ${error} in case ${at + 1} (the test command runs in its mode ${mode})`, async () => {
       expect(await make(mode, file?.())).to.deep.equal({ error });
     });
 

@@ -128,7 +128,7 @@ describe('subtitles from speech', function () {
     expect(await tracksOf(of)).to.have.length(1);
   });
 
-  it('have a recorded reason if they cannot be made', async () => {
+  it('are recorded as failed, with the reason, if they cannot be made', async () => {
     const of = await film();
     await ask(of);
     const makeSubtitles: TranscriptionDeps['makeSubtitles'] = async () => ({ error: 'no_speech' });
@@ -141,7 +141,7 @@ describe('subtitles from speech', function () {
     expect(await tracksOf(of)).to.have.length(1);
   });
 
-  it('wait for the program without using up a try', async () => {
+  it('wait for the program, and the wait does not count as a try', async () => {
     const of = await film();
     await ask(of);
     const now = Date.now();
@@ -166,7 +166,7 @@ describe('subtitles from speech', function () {
     expect([steps, step]).to.deep.equal([4, { done: true, outcome: 'failed', error: 'command_failed' }]);
   });
 
-  it('are released without using up a try when the worker stops', async () => {
+  it('can be tried as often as before if the worker stops', async () => {
     const of = await film();
     await ask(of);
     const stop = new AbortController();

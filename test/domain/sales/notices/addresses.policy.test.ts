@@ -8,7 +8,7 @@ describe('addresses in the body of a notice', () => {
   for (const [what, body, found] of [
     ['in a text, and are returned in lower case', ' Ada@B.Example ', ['ada@b.example']],
     ['in lists and fields, and names of fields', { 'a@b.cd': [{ x: 'e@f.gh' }, null, 7, true] }, ['a@b.cd', 'e@f.gh']],
-    ['only once each', ['a@b.cd', 'A@B.CD'], ['a@b.cd']],
+    ['only once, even if they occur twice', ['a@b.cd', 'A@B.CD'], ['a@b.cd']],
     ['in a sentence, without its full stop', 'Ask a@b.cd. Or e@f.gh, or i@j.kl-', ['a@b.cd', 'e@f.gh', 'i@j.kl']],
     ['with and without the part before a character such as `=`', 'see mail=a@b.cd', ['a@b.cd', 'mail=a@b.cd']],
     ['unchanged, if the text contains only the address', 'mail=a@b.cd', ['mail=a@b.cd']],
@@ -40,7 +40,7 @@ describe('addresses in the body of a notice', () => {
     expect(addressesIn(`${many(199).join(' ')} x=y=a@b.cd`)).to.have.length(200);
   });
 
-  it('begin after each of eight separating characters', () => {
+  it('begin at the start of a word, or after one of its last eight separating characters', () => {
     const name = 'x=a=b=c=d=e=f=g=h=i=j';
     const beginnings = ['x=', 'd=', 'e=', 'f=', 'g=', 'h=', 'i=', 'j'].map((from) => name.slice(name.indexOf(from)));
     expect(addressesIn(`see ${name}@b.cd`)).to.have.members(

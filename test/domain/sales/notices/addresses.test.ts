@@ -39,7 +39,7 @@ describe('addresses in a notice', () => {
     expect(addressesIn({ a: 'ada@', b: '@example.com', c: 'a@b', d: 3, e: null, f: 'no' })).to.deep.equal([]);
   });
 
-  it('contain only the whole address if it fills its field', () => {
+  it('contain only the whole address if a field contains nothing else', () => {
     expect(addressesIn({ email: "o'malley@example.com" })).not.to.include('malley@example.com');
   });
 

@@ -89,7 +89,7 @@ describe('a sale', () => {
     expect(await mailsTo(student.id)).to.deep.equal([]);
   });
 
-  it('records both facts if the refund arrives first', async () => {
+  it('records the purchase and the refund if the refund arrives first', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'refunded'));
     const expectedTypes = ['student.created', 'purchase.paid', 'access.granted', 'purchase.refunded', 'access.revoked'];
@@ -174,7 +174,7 @@ describe('a sale', () => {
     const facts = async ({ club }: TestShop) => (await factTypes(club.id)).filter((type) => type !== 'student.created');
     const paid = ['purchase.paid', 'access.granted'];
 
-    it('keeps its access and its status, and records the refunded amount', async () => {
+    it('keeps access and status, and records the refunded amount', async () => {
       for (const terms of [{ refunded_amount: 1_000 }, { amount: 1_000 }]) {
         const shop = await buildShop();
         await sell(shop, purchaseNotice(shop, 'paid'), refund(shop, terms), refund(shop, terms));
@@ -456,7 +456,7 @@ describe('removal of a student', () => {
     ).to.deep.equal([{ amount: '4900', currency: 'EUR' }]);
   });
 
-  it('stays effective if a notice is repeated', async () => {
+  it('is not undone if a notice about the student is repeated', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const studentId = await studentOf(shop);

@@ -60,7 +60,7 @@ describe('a notice that cannot be applied', () => {
     expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
   });
 
-  it('succeeds once if the notice is replayed after its product was created', async () => {
+  it('succeeds if it is replayed after its product was created, and is applied once', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'to-come' } }));
     await stepNotice(id);
@@ -314,7 +314,7 @@ describe('upkeep of notices', () => {
     expect(error).to.have.property('code', 'payload_purged');
   });
 
-  it('fails a notice as payload_purged if its body was deleted before the processing', async () => {
+  it('marks a notice as failed with payload_purged if its body was deleted before the processing', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     await alter('sales_notices', id, { body: null });

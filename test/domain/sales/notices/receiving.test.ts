@@ -110,7 +110,7 @@ describe('concurrent notices', () => {
     ]);
   });
 
-  it('need two statements for any number of notices', async () => {
+  it('are stored with two statements, however many notices arrive', async () => {
     const { connection } = await shop();
     let statements = 0;
     const counting = unreliable(deps.db, () => {
@@ -124,7 +124,7 @@ describe('concurrent notices', () => {
     expect(statements).to.equal(2);
   });
 
-  it('are written 64 at a time, or alone if larger than 64 kB', async () => {
+  it('are written in groups of up to 64, but a notice of more than 64 kB is written alone', async () => {
     const { clubId, connection } = await shop();
     let statements = 0;
     const counting = unreliable(deps.db, () => {

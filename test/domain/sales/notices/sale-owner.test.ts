@@ -167,7 +167,7 @@ describe('removal of a student from notices', () => {
     expect(await columnsHolding(shop.email)).to.deep.equal([]);
   });
 
-  it('deletes the bodies of notices with a former address', async () => {
+  it('deletes the bodies of notices that contain a former address of the student', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'), purchaseNotice(shop, 'paid', unknown));
     const ignored = await takeNotice(shop.connection, { event: 'other', who: shop.email });
@@ -195,7 +195,7 @@ describe('removal of a student from notices', () => {
     ]);
   });
 
-  it('deletes failed notices of the sale that name another address', async () => {
+  it('deletes the bodies of failed notices that name the sale, but another address', async () => {
     const shop = await buildShop();
     const third = { ...shop, email: `third-${newId()}@example.net` };
     const broken = { purchase: { id: 'sale-1', amount: -1, currency: 'EUR' } };
@@ -228,7 +228,7 @@ describe('removal of a student from notices', () => {
     expect((await noticeRow(otherNotice)).body).not.to.equal(null);
   });
 
-  it('finds the notices by an index', async () => {
+  it('finds the notices through an index of Postgres', async () => {
     const source = await testDatabase();
     const plan = await source.transaction(async (tx) => {
       await tx.query('SET LOCAL enable_seqscan = off');

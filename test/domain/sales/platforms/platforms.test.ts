@@ -48,7 +48,7 @@ describe('hotmart notices, 2.0.0', () => {
   };
 
   for (const event of ['PURCHASE_APPROVED', 'PURCHASE_COMPLETE']) {
-    it(`read ${event} as a payment`, () => {
+    it(`of type ${event} are read as a payment`, () => {
       expect(parse(hotmartPurchase(event))).to.deep.equal([{ kind: 'paid', ...paid }]);
     });
   }
@@ -56,19 +56,19 @@ describe('hotmart notices, 2.0.0', () => {
     ['PURCHASE_REFUNDED', 'refunded'],
     ['PURCHASE_CHARGEBACK', 'chargeback'],
   ] as const) {
-    it(`read ${event} as a ${kind} purchase`, () => {
+    it(`of type ${event} are read as a ${kind} purchase`, () => {
       expect(parse(hotmartPurchase(event))).to.deep.equal([{ kind, ...paid }]);
     });
   }
 
-  it('read PURCHASE_DELAYED as a late payment if it has a subscription', () => {
+  it('of type PURCHASE_DELAYED are read as a late payment if they name a subscription', () => {
     const delayed = changed(hotmartPurchase('PURCHASE_DELAYED'), 'data.purchase.recurrence_number', 3);
     expect(only(parse(delayed))).to.include({ kind: 'late', subscriptionId: 'I9OT62C3', key: 'recurrence 3' });
     expect(only(parse(hotmartPurchase('PURCHASE_DELAYED')))).to.include({ key: 'HP16015479281022' });
     expect(parse(changed(delayed, 'data.subscription', undefined))).to.deep.equal([]);
   });
 
-  it('read SUBSCRIPTION_CANCELLATION as a cancellation that keeps access until the next charge', () => {
+  it('of type SUBSCRIPTION_CANCELLATION are read as a cancellation at the time of the next charge', () => {
     expect(parse(hotmartCancellation)).to.deep.equal([
       {
         kind: 'canceled',
@@ -82,12 +82,12 @@ describe('hotmart notices, 2.0.0', () => {
   });
 
   for (const event of ['PURCHASE_PROTEST', 'PURCHASE_EXPIRED', 'PURCHASE_CANCELED', 'CLUB_FIRST_ACCESS', 'toString']) {
-    it(`do not read ${event} as a change of access`, () => {
+    it(`of type ${event} change no access`, () => {
       expect(parse({ ...hotmartPurchase('PURCHASE_APPROVED'), event })).to.deep.equal([]);
     });
   }
 
-  it('return an amount in the smallest unit of its currency', () => {
+  it('are read with an amount in the smallest unit of the currency', () => {
     const yen = changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.purchase.price', {
       value: 1500,
       currency_value: 'JPY',
@@ -95,7 +95,7 @@ describe('hotmart notices, 2.0.0', () => {
     expect(only(parse(yen))).to.include({ amount: 1_500, currency: 'JPY' });
   });
 
-  it('convert amounts by the decimals of ISO 4217, from numbers and from decimal text', () => {
+  it('are read with the decimals of ISO 4217, if amounts are numbers or decimal text', () => {
     for (const [value, currency, amount] of [
       [149_900, 'COP', 14_990_000],
       ['149900.00', 'COP', 14_990_000],
@@ -113,7 +113,7 @@ describe('hotmart notices, 2.0.0', () => {
     }
   });
 
-  it('refuse amounts that are not decimals, with their path', () => {
+  it('are refused with the path of an amount that is not a decimal number', () => {
     for (const value of ['1e3', '-1', '1,5', '', ' 5', '0x10', -0.01, 1e15, 1e300, true, [1]])
       expect(
         refusalOf('hotmart', changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.purchase.price.value', value)),
@@ -121,7 +121,7 @@ describe('hotmart notices, 2.0.0', () => {
       ).to.deep.equal({ code: 'bad_shape', path: 'data.purchase.price.value' });
   });
 
-  it('accept a partial refund without its amount', () => {
+  it('are accepted for a partial refund without an amount', () => {
     const part = changed(hotmartPurchase('PURCHASE_REFUNDED'), 'data.purchase.status', 'PARTIALLY_REFUNDED');
     expect(only(parse(part))).to.include({ kind: 'refunded', refunded: 'part' });
   });
@@ -182,11 +182,11 @@ describe('kiwify notices', () => {
   };
   const subscription = { id: '8b7e6d5c-4b3a-4291-8070-6f5e4d3c2b1a', periodEnd: new Date('2026-10-04T23:46:00Z') };
 
-  it('read order_approved as a payment, with Brazilian time and amounts in centavos', () => {
+  it('of type order_approved are read as a payment, with Brazilian time and amounts in centavos', () => {
     expect(parse(kiwifyOrder('order_approved'))).to.deep.equal([{ kind: 'paid', ...paid, subscription }]);
   });
 
-  it('read an order without a subscription as a single purchase', () => {
+  it('without a subscription are read as a single purchase', () => {
     const order = changed(
       changed(kiwifyOrder('order_approved'), 'Subscription', undefined),
       'subscription_id',
@@ -195,11 +195,11 @@ describe('kiwify notices', () => {
     expect(parse(order)).to.deep.equal([{ kind: 'paid', ...paid }]);
   });
 
-  it('read subscription_renewed like order_approved', () => {
+  it('of type subscription_renewed are read like order_approved', () => {
     expect(parse(kiwifyOrder('subscription_renewed'))).to.deep.equal(parse(kiwifyOrder('order_approved')));
   });
 
-  it('read order_refunded and chargeback as a refund', () => {
+  it('of type order_refunded and chargeback are read as a refund and a chargeback', () => {
     const refunded = changed(kiwifyOrder('order_refunded'), 'refunded_at', '2026-09-05 10:00');
     const undone = { ...paid, subscription: { id: subscription.id } };
     expect(parse(refunded)).to.deep.equal([{ kind: 'refunded', ...undone, at: new Date('2026-09-05T13:00:00Z') }]);
@@ -209,7 +209,7 @@ describe('kiwify notices', () => {
     });
   });
 
-  it('identify a subscription_late by the end of the paid period, not by the order id', () => {
+  it('of type subscription_late are identified by the end of the paid period, not by the order id', () => {
     const again = changed(kiwifyOrder('subscription_late'), 'order_id', 'another-try');
     for (const notice of [kiwifyOrder('subscription_late'), again]) {
       expect(only(parse(notice)), String(notice['order_id'])).to.include({
@@ -220,7 +220,7 @@ describe('kiwify notices', () => {
     }
   });
 
-  it('read subscription_canceled as canceled, with access until access_until', () => {
+  it('of type subscription_canceled are read as canceled, with access until access_until', () => {
     expect(only(parse(kiwifyOrder('subscription_canceled')))).to.deep.include({
       kind: 'canceled',
       subscriptionId: subscription.id,
@@ -229,7 +229,7 @@ describe('kiwify notices', () => {
   });
 
   for (const event of ['billet_created', 'pix_created', 'order_rejected', 'constructor']) {
-    it(`do not read ${event} as a change of access`, () => expect(parse(kiwifyOrder(event))).to.deep.equal([]));
+    it(`of type ${event} change no access`, () => expect(parse(kiwifyOrder(event))).to.deep.equal([]));
   }
 
   it('are refused with the path of a missing field', () => {
@@ -268,7 +268,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
     subscription: { id: 'SUB-77', current_period_end: '2026-04-02T09:14:40Z' },
   };
 
-  it('accept the example of the page', () => {
+  it('are accepted if they equal the example of the page', () => {
     expect(parse(notice)).to.deep.equal([
       {
         kind: 'paid',
@@ -324,7 +324,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
       });
   });
 
-  it('read the total of refunds as a number, and refuse a text', () => {
+  it('are refused if the refunded total is a text instead of a number', () => {
     const refund = { ...notice, event: 'purchase.refunded' };
     expect(only(parse(changed(refund, 'purchase.refunded_amount', 1_000)))).to.include({
       amount: 4_900,

@@ -100,7 +100,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('is left to the next step after three tries', async () => {
+    it('is tried three times, and then left to the next step', async () => {
       const { receiver, delivery } = await dueAt();
       let statements = 0;
       const db = unreliable((await testDeps()).db, async () => {
@@ -121,7 +121,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   });
 
   describe('an attempt whose worker died', () => {
-    it('is marked as interrupted, unlike attempts of other deliveries', async () => {
+    it('is marked as interrupted, but attempts of other deliveries are not', async () => {
       const { delivery } = await dueAt();
       const other = await dueAt();
       await diesAt('claimed', delivery);
@@ -192,7 +192,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
     });
 
-    it('throws if its request cannot be sent, and counts no failure', async () => {
+    it('throws an error, and counts no failure, if the process cannot send the request', async () => {
       const { delivery } = await dueAt();
       const failure = await attempt(delivery, {
         post: () => Promise.reject(new Error('no sockets left')),

@@ -101,7 +101,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     });
 
-    it('wakes the run with bulk priority if its fact is bulk, unless a resend was requested (ENG-15)', () =>
+    it('wakes the run with the priority bulk if the fact has it, unless a resend was requested (ENG-15)', () =>
       expectPriorities((id, its) =>
         returnClaim(deps.db, { id, claim: its, claimedAt: performance.now() }, new Date(now)),
       ));
@@ -315,7 +315,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     }
 
-    it('wakes the run with bulk priority if its fact is bulk, unless a resend was requested (ENG-15)', () =>
+    it('wakes the run with the priority bulk if the fact has it, unless a resend was requested (ENG-15)', () =>
       expectPriorities((id, its) => recordFailure({ ...deps, random: () => 0.25 }, id, its, refused, new Date(now))));
 
     it('is one transaction, which leaves no change if the connection is lost', () =>
@@ -327,7 +327,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', direct: false, attemptCount: 1 });
     });
 
-    it('wakes the run and the gate if the failure arms the breaker', async () => {
+    it('wakes the run and the gate if the failure opens the breaker', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 4,
         failing_since: new Date(now),
@@ -353,7 +353,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     }
 
-    it('wakes the run once, with bulk priority, if the failure disables the endpoint', async () => {
+    it('wakes the run once, with the priority bulk, if the failure disables the endpoint', async () => {
       const longAgo = new Date(now - 5 * day);
       await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1, failing_since: longAgo });
       await wakes(async () => expect(await fails()).to.equal(undefined));

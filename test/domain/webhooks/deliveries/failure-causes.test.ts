@@ -29,7 +29,7 @@ describe('the cause of an attempt without an answer', () => {
     ['succeeded', undefined, undefined],
   ] as const;
   for (const [outcome, errorCode, cause] of causes)
-    it(`is ${cause ?? 'absent'} for ${outcome} with ${errorCode ?? 'no code'}`, () =>
+    it(`is ${cause ?? 'absent'} if the outcome is ${outcome} and the error code is ${errorCode ?? 'absent'}`, () =>
       expect(failureCause({ outcome, errorCode })).to.equal(cause));
 
   it('is a value of the contract’s enumeration', () => {

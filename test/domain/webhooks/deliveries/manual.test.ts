@@ -339,7 +339,7 @@ describe('requested attempts', () => {
         });
       });
 
-      it(`arms the breaker again if the attempt after ${way} fails`, async () => {
+      it(`opens the breaker again if the attempt after ${way} fails`, async () => {
         await throttle();
         const delivery = await ask();
         answers = [failing];

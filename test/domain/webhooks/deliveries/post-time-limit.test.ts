@@ -112,7 +112,7 @@ describe('the time limit of 15 s for a webhook attempt', () => {
     expect(growth).to.be.below(2 ** 22);
   });
 
-  it('ends slow headers with a timeout, but a slow body with its status', async () => {
+  it('records a timeout if the headers are slow, but the status if only the body is slow', async () => {
     const drips = (start: string) =>
       receiverThat((socket) => {
         socket.write(start);

@@ -9,7 +9,7 @@ const day = 86_400_000;
 
 describe('TLS of a webhook attempt', () => {
   const { authority, receiverThat, post, resultOf, tracked } = usePosting();
-  /** Its own egress also trusts this authority. */
+  /** Sends with an egress that also trusts the authority `extraCa`. */
   const postTrusting = async (extraCa: string | undefined, port: number) => {
     const own = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa, resolve: async () => ['127.0.0.1'] });
     const url = `https://receiver.test:${port}/`;

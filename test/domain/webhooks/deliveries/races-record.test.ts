@@ -295,7 +295,7 @@ describe('a concurrent change during an attempt’s record', () => {
       expect((await deliveryRow(delivery.id)).completedAt?.getTime()).to.equal(startedAt + 1_500);
     });
 
-    it('delays the next attempt by its own duration', async () => {
+    it('delays the next attempt by the duration of the slow attempt', async () => {
       const at = Date.now() + 1_500 + 5_000;
       expect(await stepTaking(1_500, refused)).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 2, at });
     });

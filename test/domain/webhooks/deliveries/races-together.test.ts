@@ -14,7 +14,7 @@ import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/driv
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 /** The statement never waits for a lock, so a trigger stops it between its reads and its locks. */
-describe('a delivery that changes during the statement for many successes (HOOK-19)', () => {
+describe('a delivery that changes while one statement records many successes (HOOK-19)', () => {
   let deps: VaultDeps;
   let delivery: TestWebhookDelivery;
   let claim: Claim;
@@ -56,7 +56,7 @@ describe('a delivery that changes during the statement for many successes (HOOK-
     expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', direct: false, attemptCount: 1 });
   });
 
-  it('is recorded alone after a resend request, and wakes its run', async () => {
+  it('is recorded alone if a resend was requested, and the record wakes the run of the delivery', async () => {
     const wakes = await wakesBy(delivery.clubId, async () => {
       const requestResend = () => alter('webhook_deliveries', delivery.id, { requested: 'manual' });
       expect(await recordedAround(requestResend)).to.equal(true);
@@ -65,7 +65,7 @@ describe('a delivery that changes during the statement for many successes (HOOK-
     expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: 'manual', direct: false });
   });
 
-  it('is left to the run that claims the delivery', async () => {
+  it('is not recorded if the run has claimed the delivery', async () => {
     const claims = async () => {
       await endLease(delivery.id);
       await claimed(delivery, now.getTime());
@@ -80,7 +80,7 @@ describe('a delivery that changes during the statement for many successes (HOOK-
     ]);
   });
 
-  it('is left unchanged if the process returns its claim unused', async () => {
+  it('is not recorded if the process has returned its claim unused', async () => {
     const givesBack = () => returnClaim(deps.db, { id: delivery.id, claim, claimedAt: performance.now() }, now);
     expect(await recordedAround(givesBack)).to.equal(false);
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', attemptCount: 0, leaseUntil: null });

@@ -47,7 +47,7 @@ interface InFlight {
   claim: Claim;
 }
 
-describe('recorded successes of a process (HOOK-19)', () => {
+describe('successful attempts that one process records (HOOK-19)', () => {
   let deps: VaultDeps;
   let subscription: Subscription;
   let now: number;
@@ -285,7 +285,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(await deliveryRow(one.delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null });
     });
 
-    it('leave a requested resend to the woken run', async () => {
+    it('do not wake the run again if a resend was requested', async () => {
       const one = await inFlight();
       await resend(one);
       expect(await wakesBy(subscription.clubId, () => succeeds(one))).to.deep.equal([]);
@@ -443,7 +443,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       },
       { what: 'the row', state: { attempt_count: 32_767 }, answer: accepted, sqlState: '22003' },
     ]) {
-      it(`fail alone if Postgres refuses ${what}, and the others are recorded`, async () => {
+      it(`do not prevent the record of the others if Postgres refuses ${what} of one`, async () => {
         const all = await several(5);
         const [, , refusedOne] = all;
         if (!refusedOne) throw new Error('The array has fewer than five entries.');

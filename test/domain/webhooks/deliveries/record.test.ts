@@ -133,7 +133,7 @@ describe('the record of a webhook attempt', () => {
       expect((await deliveryRow(delivery.id)).parkedAt?.getTime()).to.equal(now);
     };
 
-    it('is not made if it is a recovery and the attempt succeeds', async () => {
+    it('is dropped if it is a recovery and the attempt succeeds', async () => {
       await hasFailed();
       await resend();
       const claim = await claimed(delivery, now);
@@ -219,7 +219,6 @@ describe('the record of a webhook attempt', () => {
         release_page: 4,
         admitted_delivery_id: admitted.id,
       });
-    /** Whether the gate was woken, and the gate's columns of the endpoint. */
     const gateAfter = async (record: () => Promise<unknown>) => {
       const wakes = await wakesBy(subscription.clubId, record);
       const { admittedDeliveryId: admitted, gateLooksAt, releasePage } = await endpointRow(endpointId());
@@ -227,7 +226,7 @@ describe('the record of a webhook attempt', () => {
     };
     const untouched = () => ({ called: false, admitted: null, looksAt: looksAt(), releasePage: 4 });
 
-    it('stays unchanged after a failure that does not arm the breaker', async () => {
+    it('stays unchanged after a failure that does not open the breaker', async () => {
       await releasing();
       const claim = await claimed(delivery, now);
       expect(await gateAfter(() => fails(claim))).to.deep.equal(untouched());
@@ -241,7 +240,7 @@ describe('the record of a webhook attempt', () => {
       expect(await endpointRow(endpointId())).to.include({ consecutiveFailures: 0, failingSince: null });
     });
 
-    it('is woken by the failure that arms the breaker', async () => {
+    it('is woken by the failure that opens the breaker', async () => {
       await releasing();
       await alterEndpoint({ ...isFailing, consecutive_failures: 4 });
       const claim = await claimed(delivery, now);
@@ -253,7 +252,7 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('keeps its admitted delivery if an attempt from before the arming fails', async () => {
+    it('keeps its admitted delivery if an attempt fails that began before the breaker opened', async () => {
       const claim = await claimed(delivery, now);
       const admitted = await due();
       await probing(admitted);

@@ -37,7 +37,6 @@ const instants = [
 const plainly = (selected: DeliverySelection) =>
   sql`(SELECT count(*)::int FROM (${selection(sql`id`, selected)}) AS found)`;
 
-/** From the tallies, and from a count of the rows. */
 async function compare(selections: readonly DeliverySelection[]): Promise<{ tallied: number[]; counted: number[] }[]> {
   const byTallies = list(selections.map(counting));
   const byCounting = list(selections.map(plainly));
@@ -177,7 +176,7 @@ describe('delivery tallies', () => {
     while ((await rollUpTallies(db, 1_000)) > 0);
   };
 
-  it('equal a count of rows for each filter after any history', async () => {
+  it('equal a count of the rows, for each filter, after any sequence of changes', async () => {
     const { manager } = await testDatabase();
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 25 }), async (sequence) => {

@@ -81,7 +81,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
     expect(isThrottled(afterFailures(5))).to.equal(true);
   });
 
-  it('doubles the hold each time it arms, up to 1 hour', () => {
+  it('doubles the hold each time it opens, up to 1 hour', () => {
     const minutes = [1, 2, 4, 8, 16, 32, 60, 60, 60];
     expect(minutes.map((_, index) => holdAfterArming(index + 1) / minute)).to.deep.equal(minutes);
     expect(holdAfterArming(32_767)).to.equal(hour);
@@ -98,7 +98,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
     });
   });
 
-  it('arms again with each failed probe, with holds of 1, 2, 4 … 60 minutes', () => {
+  it('opens again after each failed probe, with holds of 1, 2, 4 … 60 minutes', () => {
     const holds = [5, 6, 7, 8, 9, 10, 11, 12].map((failures) => {
       const recordedAt = now.getTime() + (failures - 1) * 1_000;
       return ((afterFailures(failures).holdUntil?.getTime() ?? 0) - recordedAt) / minute;
@@ -154,7 +154,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
       );
     });
 
-    it('holds deliveries for 1 minute to 1 hour after it arms', () => {
+    it('holds deliveries for 1 minute to 1 hour after it opens', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ before, after, at, succeeded }) => {
@@ -171,7 +171,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
       );
     });
 
-    it('arms again only after failures that were claimed after the last arming', () => {
+    it('opens again only if the failed attempt was claimed after the breaker opened', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ before, after, succeeded, current }) => {
@@ -182,7 +182,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
       );
     });
 
-    it('increases the epoch only with each arming and each reset', () => {
+    it('increases the epoch only when it opens and when it is reset', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ before, after, succeeded }) => {

@@ -147,7 +147,7 @@ describe('the effect of an endpoint’s state on its deliveries', () => {
       expect(await attempt(await due())).to.deep.equal({ done: true, outcome: 'succeeded' });
     });
 
-    it('does not arm the breaker after an older attempt fails', async () => {
+    it('does not open the breaker if an older attempt fails', async () => {
       const failing = await delivering().receiver(() => ({ status: 500 }));
       subscription = await buildSubscription(failing.url);
       await alter('webhook_endpoints', subscription.endpoint.id, {

@@ -113,7 +113,6 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
   });
 
-  /** Both run in this open transaction. */
   async function openAndEndTheGate(tx: Transaction, { clubId, endpoint }: TestWebhookDelivery): Promise<void> {
     const within = { db: nestedIn(tx.manager), vault: (await testDeps()).vault };
     await enableEndpoint(within, clubId, endpoint.id, new Date());

@@ -130,7 +130,7 @@ describe('an endpoint after a change', () => {
   };
   const step = (id: string) => attemptDelivery(delivering().deps(), id, Date.now());
 
-  it('starts again with the release of one delivery after its breaker arms', async () => {
+  it('releases only one delivery at first after its breaker has opened', async () => {
     const delivery = await due(() => ({ status: 500 }));
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, release_page: 64 });
     await step(delivery.id);
@@ -185,7 +185,7 @@ describe('an endpoint after a change', () => {
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('starts again with the release of one delivery after it is closed', async () => {
+  it('releases only one delivery at first after the endpoint was closed', async () => {
     const { db, vault } = await testDeps();
     const { clubId, endpoint } = await buildSubscription(url);
     await alter('webhook_endpoints', endpoint.id, { release_page: 64 });

@@ -189,8 +189,8 @@ describe('an endpoint’s gate during concurrent changes', () => {
     });
   });
 
-  describe('after the breaker arms', () => {
-    it('does not arm the breaker again if an older attempt fails', async () => {
+  describe('after the breaker opens', () => {
+    it('does not open the breaker again if an older attempt fails', async () => {
       const [fifth, other, third] = (await deliveries(3)) as [
         TestWebhookDelivery,
         TestWebhookDelivery,

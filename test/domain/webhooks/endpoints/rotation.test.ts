@@ -91,7 +91,7 @@ describe('the rotation of a secret (SIG-4)', () => {
     expect(await signedWith(later.getTime() + 24 * hour)).to.deep.equal([second]);
   });
 
-  it('seals a secret for its own endpoint only', async () => {
+  it('encrypts a secret so that it opens only for its own endpoint', async () => {
     const secret = await rotate();
     const { vault } = await testDeps();
     const other = (await buildSubscription('https://93.184.216.34/hook')).endpoint;

@@ -149,7 +149,7 @@ describe('the fan-out to the direct lane (HOOK-18)', () => {
       expect(lane.startedAttempts).to.deep.equal([]);
     });
 
-    it('contains its time by the monotonic clock', async () => {
+    it('contains the time of the claim by the monotonic clock', async () => {
       const lane = fakeLane();
       const earliest = performance.now();
       await fanOutNow([await recordFor(subscription), await recordFor(subscription)], { lane });
@@ -185,7 +185,7 @@ describe('the fan-out to the direct lane (HOOK-18)', () => {
         first = await fanOutNow([fact], { lane: fakeLane(at(subscription.endpoint)) });
       });
 
-      it('stays for the run of the other delivery', async () => {
+      it('is kept, so that the relay starts the run of the other delivery', async () => {
         const otherDelivery = (await deliveriesOf(fact)).find(({ endpointId }) => endpointId === other.id);
         expect(first.map(startsOf)).to.deep.equal([
           [
@@ -369,7 +369,7 @@ describe('the fan-out to the direct lane (HOOK-18)', () => {
       expect(await waiting(facts)).to.deep.equal([true, true]);
     });
 
-    it('are not kept if one body is unreadable', async () => {
+    it('are released if the body of one event is unreadable', async () => {
       subscription = await buildSubscription(url, ['student.updated', 'lesson.completed']);
       const facts = [await recordFor(subscription), await unreadable()];
       const lane = fakeLane();

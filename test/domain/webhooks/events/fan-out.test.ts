@@ -288,7 +288,7 @@ describe('the fan-out of a fact', () => {
   });
 
   describe('after the death of a relay', () => {
-    it('changes nothing and returns the same deliveries', async () => {
+    it('returns the existing deliveries and changes no row', async () => {
       const deps = await testDeps();
       const subscription = await buildSubscription(url);
       await buildEndpoint(subscription.clubId, url);

@@ -51,8 +51,8 @@ describe('the log of a club', function () {
     return fact.id;
   };
 
-  describe('its beginning', () => {
-    it('is the first read; before that, an event without an endpoint is not stored', async () => {
+  describe('the start of the log', () => {
+    it('is the first read: an earlier event without an endpoint is not stored', async () => {
       const { db } = await testDeps();
       const early = factAt(now);
       await fanOut(db, early, now);
@@ -66,12 +66,12 @@ describe('the log of a club', function () {
       expect(await db.one(sql`SELECT 1 FROM webhook_events WHERE id = ${early.id}`)).to.equal(undefined);
     });
 
-    it('is shown by every later read', async () => {
+    it('is the same in every later read', async () => {
       await read();
       expect((await read({}, after(day))).logged_since).to.equal(now.toISOString());
     });
 
-    it('is the next round of retention for a club whose endpoint is older than logs', async () => {
+    it('is the next round of retention if the club had an endpoint before logs existed', async () => {
       const { db } = await testDeps();
       await buildEndpoint(clubId, 'https://hooks.example.com/club', ['student.created']);
       expect((await startMissingLogs(db, after(minute))).started).to.be.at.least(1);
@@ -81,7 +81,7 @@ describe('the log of a club', function () {
       expect((await read()).logged_since).to.equal(after(minute).toISOString());
     });
 
-    it('leaves out an event about a removed student, except student.removed', async () => {
+    it('excludes later events about a removed student, except student.removed', async () => {
       await read();
       await removeStudent(await testDeps(), clubId, studentId, now);
       await record();
@@ -89,7 +89,7 @@ describe('the log of a club', function () {
       expect(await idsOf()).to.deep.equal([removal]);
     });
 
-    it('also contains an earlier event that an endpoint received, even after the endpoint was deleted', async () => {
+    it('does not exclude an earlier event that an endpoint received, even a deleted endpoint', async () => {
       const { db } = await testDeps();
       const { id } = await buildEndpoint(clubId, 'https://hooks.example.com/club');
       const received = await record();
@@ -170,7 +170,7 @@ describe('the log of a club', function () {
       expect(await idsOf({ cursor: first.next_cursor })).to.deep.equal([ids[2], late]);
     });
 
-    it('goes on for months without events, if it asks more often than every 30 days', async () => {
+    it('can continue after months without events, if the reader reads at least every 30 days', async () => {
       let { next_cursor: cursor } = await read();
       for (let days = 20; days <= 100; days += 20)
         ({ next_cursor: cursor } = await read({ cursor }, after(days * day)));
@@ -233,7 +233,7 @@ describe('the log of a club', function () {
       expect(await idsOf({ student_id: studentId }, after(30 * day))).to.deep.equal([]);
     });
 
-    it('look at 10,000 events a page, and the cursor goes on behind them', async () => {
+    it('examine at most 10,000 events for a page, and the next page continues after these events', async () => {
       const { db } = await testDeps();
       await read();
       await db.run(sql`

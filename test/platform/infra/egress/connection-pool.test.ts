@@ -87,8 +87,8 @@ describe('the pool of connections to receivers', () => {
   });
 
   for (const [keeps, limits, opened] of [
-    ['all 64 of them', {}, 64],
-    ['up to the limit of an origin', { keptPerOrigin: 8 }, 64 + 56],
+    ['all 64', {}, 64],
+    ['at most 8 for each origin', { keptPerOrigin: 8 }, 64 + 56],
   ] as const)
     it(`opens one connection for each concurrent delivery, and keeps ${keeps}`, async () => {
       let waiting: (() => void)[] = [];
@@ -110,7 +110,7 @@ describe('the pool of connections to receivers', () => {
       expect(receiver.connections()).to.equal(opened);
     });
 
-  it('reuses a connection only for its own host name', async () => {
+  it('reuses a connection only for requests to the same host name', async () => {
     const receiver = await receiverThat(ok);
     const resolve: Resolve = async () => ['127.0.0.1'];
     const egress = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa: authority.certificate, resolve });

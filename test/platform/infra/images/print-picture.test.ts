@@ -51,7 +51,7 @@ describe('the picture of an image for documents', function () {
     expect([...colors.subarray(3 * 39, 3 * 40), alpha[39]]).to.deep.equal([255, 255, 255, 0]);
   });
 
-  it('is made smaller if it has too many bytes', async () => {
+  it('gets fewer pixels if it has too many bytes', async () => {
     const noise = sharp(randomBytes(400 * 100 * 4), { raw: { width: 400, height: 100, channels: 4 } });
     const bytes = await noise.png().toBuffer();
     expect(await make(bytes)).to.include({ width: 400, height: 100 });

@@ -43,7 +43,7 @@ describe('the key vault at process start', () => {
     }
     return [];
   };
-  /** An old release hashed the student's address with this key. */
+  /** Creates a student with an address that an old release hashed with this key. */
   const hashedUnder = async (key: Secret<Buffer>) => {
     const { id: clubId } = await buildClub();
     const { id, email } = await buildStudent(clubId);
@@ -75,7 +75,7 @@ describe('the key vault at process start', () => {
       expect(found.total).to.equal(1);
     });
 
-    it('gives an address one hash in all processes', async () => {
+    it('gives an address the same hash in all processes', async () => {
       const { clubId } = await hashedUnder(one);
       const email = `${newId()}@example.com`;
       const vaults = [
@@ -111,7 +111,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('is chosen by only one of several starting processes', async () => {
+    it('is chosen only once if several processes start at the same time', async () => {
       const vaults = await Promise.all(
         [keysOf(one, two), keysOf(two, one), keysOf(one, two)].map((keys) => readVault(db, keys)),
       );
@@ -181,7 +181,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('name the columns of hashes that no given key made', async () => {
+    it('name a column if none of the given keys made its hashes', async () => {
       await hashedUnder(three);
       expect(await problemsOf(keysOf(one, two))).to.deep.equal([
         '  - students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
@@ -189,7 +189,7 @@ describe('the key vault at process start', () => {
       expect(await sealedValues(db)).to.deep.equal([]);
     });
 
-    it('name each column whose newest values no given key opens', async () => {
+    it('name a column if none of the given keys opens its newest values', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: true }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
       const rows = Object.groupBy(await sealedValues(db), ({ column }) => column);
@@ -319,7 +319,7 @@ function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer
   return Buffer.concat([nonce, cipher.getAuthTag(), text]);
 }
 
-/** An old release wrote no key ids. If `seemsNamed` is true, the nonces begin like a key id. */
+/** Seals values without key ids, as an old release did. If `seemsNamed` is true, the nonces begin like a key id. */
 function sealingUnnamed(key: Secret<Buffer>, { seemsNamed }: { seemsNamed: boolean }): Vault {
   const vault = createVault(key);
   return {

@@ -40,7 +40,7 @@ describe('reseal', () => {
     for (const { column, sealed } of await sealedValues(db))
       expect(sealed.subarray(0, 5), column).to.deep.equal(changed.headers[0]);
   };
-  /** Also creates the lasting key, a sealed value of the service itself. */
+  /** Also creates the lasting key, which is a sealed value, too. */
   const buildAll = async (vault: Vault) => {
     const values = await buildSealedValues(vault);
     await db.run(sql`INSERT INTO vault_secrets (name, sealed) VALUES ('lasting key', ${vault.seal('lasting', 'lasting key')})
@@ -158,7 +158,7 @@ describe('reseal', () => {
       if (pauses <= 3) await buildSealedValues(old);
     };
     expect(await endsWith(changing, db, { pause })).to.deep.equal({ ...nothing, resealed: 8 + 3 * 7 });
-    // A pause comes before each pass that found values, before the last key, and before the empty pass.
+    // Three passes find values. One pause comes before each of them, one before the lasting key, and one before the empty pass.
     expect(pauses).to.equal(5);
   });
 
@@ -189,7 +189,7 @@ describe('reseal', () => {
     });
   });
 
-  it('does not overwrite a secret that is rotated meanwhile', async () => {
+  it('does not overwrite a secret that is rotated at the same time', async () => {
     const { clubId, endpointId } = await buildAll(old);
     let secret: string | undefined;
     const rotating = observing(db, async (statement) => {

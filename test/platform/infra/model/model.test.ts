@@ -33,7 +33,7 @@ describe('the connection to the model', () => {
   ])
     it(`serves the next answer even if the previous response ends ${how}`, async () => {
       expect(await answered(script)).to.deep.equal(all);
-      // This request arrives before the end of the response and gets its own connection.
+      // The second request may begin before the first response ends. It then gets a new connection.
       await until('an answer over a reused connection', { timeoutMs: 10_000 }, async () => {
         const before = model.connections();
         expect(await answered(script)).to.deep.equal(all);

@@ -16,24 +16,24 @@ function postgresAt() {
 
 describe('the clock of a process compared with the clock of Postgres (DEC-99)', () => {
   const offsets: [string, { askedAt: number; postgres: number; answeredAt: number; offset: number }][] = [
-    ['the same', { askedAt: 5_000, postgres: 5_000, answeredAt: 5_000, offset: 0 }],
+    ['both clocks show the same time', { askedAt: 5_000, postgres: 5_000, answeredAt: 5_000, offset: 0 }],
     [
-      'a slow answer, whose time Postgres read at the beginning',
+      'Postgres reads its clock at the start of a slow answer',
       { askedAt: 5_000, postgres: 5_001, answeredAt: 95_000, offset: 0 },
     ],
     [
-      'a slow answer, whose time Postgres read at the end',
+      'Postgres reads its clock at the end of a slow answer',
       { askedAt: 5_000, postgres: 94_999, answeredAt: 95_000, offset: 0 },
     ],
     [
-      'a fraction of a millisecond, which Date.now() does not show',
+      'only Postgres shows fractions of a millisecond',
       { askedAt: 5_000, postgres: 5_000.9, answeredAt: 5_000, offset: 0 },
     ],
-    ['ahead', { askedAt: 5_000, postgres: 4_000, answeredAt: 5_020, offset: 1_000 }],
-    ['behind', { askedAt: 5_000, postgres: 6_020, answeredAt: 5_020, offset: -1_000 }],
+    ['the process is ahead', { askedAt: 5_000, postgres: 4_000, answeredAt: 5_020, offset: 1_000 }],
+    ['the process is behind', { askedAt: 5_000, postgres: 6_020, answeredAt: 5_020, offset: -1_000 }],
   ];
   for (const [name, { askedAt, postgres: ms, answeredAt, offset }] of offsets) {
-    it(`differs by ${offset} ms: ${name}`, async () => {
+    it(`differs by ${offset} ms if ${name}`, async () => {
       const times = [askedAt, answeredAt];
       const clock = () => times.shift() ?? Number.NaN;
       expect(await clockOffsetMs(() => Promise.resolve({ ms }), clock)).to.equal(offset);

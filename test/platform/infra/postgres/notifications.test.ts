@@ -49,7 +49,7 @@ describe('a listener', () => {
     await listener.stop();
   });
 
-  it('reports an error and reconnects if it does not hear its own NOTIFY', async () => {
+  it('reports an error and reconnects if it does not receive its own NOTIFY', async () => {
     const { heard, failures, listener } = listening(other);
     await until('two failures', wait, async () => failures.length === 2);
     expect(failures).to.deep.equal(['not_heard', 'not_heard']);

@@ -158,7 +158,7 @@ describe('partitions', () => {
     expect(new Set(await placesOf(byTime))).to.deep.equal(new Set(['parts_by_time_20261126']));
   });
 
-  it('receive a row whose transaction commits during their creation', async () => {
+  it('receive a row that another transaction commits while they are created', async () => {
     let prepared: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
       (tx) => tx.manager.query(`INSERT INTO parts_by_time (at) VALUES ($1)`, [new Date(now)]),

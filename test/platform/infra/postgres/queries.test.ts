@@ -122,6 +122,7 @@ describe('Queries', () => {
     const six = { ...list, from: sql`FROM generate_series(1, 6) AS n WHERE true` };
     const cursor = {
       isAfter: false,
+      changedSince: undefined,
       after: () => undefined,
       following: (_: unknown, keys: readonly string[]) => keys.join(),
     };

@@ -49,7 +49,7 @@ describe('the fair sharing of the connection pool (ENG-17)', () => {
     mock.timers.tick(1);
     expect(refusals).to.have.length(1);
     expect(isConflict(refusals[0])).to.equal(true);
-    // A DomainError would be a decision about the row, and would fail a sales notice permanently.
+    // A DomainError would make a sales notice fail permanently.
     expect(refusals[0]).not.to.be.an.instanceOf(DomainError);
     places.leave('club');
     mock.timers.tick(second);

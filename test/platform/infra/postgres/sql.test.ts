@@ -18,7 +18,7 @@ describe('sql', () => {
     });
   });
 
-  it('inserts nested SQL with its own values', () => {
+  it('includes nested SQL and the values of the nested SQL', () => {
     const inner = sql`status = ${'open'} AND due < ${7}`;
     expect(rendered(sql`SELECT ${1} FROM jobs WHERE ${inner} LIMIT ${20}`)).to.deep.equal({
       text: 'SELECT $1 FROM jobs WHERE status = $2 AND due < $3 LIMIT $4',

@@ -40,7 +40,7 @@ describe('the comparison of the time zones of Node and of Postgres (DEC-154)', (
   });
 
   it('distinguishes a zone that Node does not know from a zone that Postgres does not know', async () => {
-    // Postgres looks for a file of this name. Node has its own list.
+    // Postgres looks for a file with the name of the zone. Node has a list of zones.
     const { unknownHere, unknownThere, differing } = await compared(['Mars/Olympus', 'UTC'], '2026-02-10T12:00:00Z');
     expect([unknownHere, unknownThere, differing]).to.deep.equal([['Mars/Olympus'], ['Mars/Olympus'], []]);
   });

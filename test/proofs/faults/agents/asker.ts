@@ -1,6 +1,6 @@
 /**
- * A student who never gives up. If a call fails, the student sends the question again under the same id. If a stream breaks, the student
- * reattaches.
+ * Plays a student who asks a question and reads the answer. If a call fails, the student sends the question again with the same id. If a
+ * stream breaks, the student opens the stream again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
@@ -47,7 +47,7 @@ export async function askOnce(
 ): Promise<Seen> {
   const classroom = `${apiUrl}/v1/clubs/${clubId}/classroom`;
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-  // The words contain the id, so that the model can tell the questions apart.
+  // The question contains this id, so that the proof finds the requests to the model that belong to it.
   const questionId = crypto.randomUUID();
   const question: Seen = { questionId, received: '', final: undefined, status: undefined, sent: 0, reattached: 0 };
   let place: { conversationId: Id; answerId: Id } | undefined;

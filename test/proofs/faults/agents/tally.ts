@@ -6,7 +6,7 @@ import type { Seen } from './asker.ts';
 
 export interface AnswerTally {
   byStatus: Readonly<Record<string, number>>;
-  /** Questions that never ended, and questions whose student never saw the end. */
+  /** Questions without a complete answer, and questions whose students did not receive the end of the answer. */
   lostAnswers: string[];
   /** The row, the log and the student have different texts of the answer. */
   torn: string[];

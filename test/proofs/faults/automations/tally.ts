@@ -1,4 +1,6 @@
-/** Compares the recorded path of each run with its effects: mails in the log of the mail server, and tags, points and facts in tables. */
+/**
+ * Compares the recorded steps of each run with their effects: mails in the log of the mail server, and tags, points and facts in tables.
+ */
 import type { DataSource } from 'typeorm';
 import { effectKey } from '../../../../domain/automations/running/moves.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
@@ -8,7 +10,7 @@ import { always, points, type Tags } from './scene.ts';
 export interface EffectTally {
   runs: number;
   finished: number;
-  /** A line for each effect that exists more often than its run recorded, or that exists without a run. */
+  /** A line for each effect that exists more often than the runs recorded it. */
   twice: string[];
   missing: string[];
   mails: CheckedMails<MailOfStep>;
@@ -123,7 +125,7 @@ function stepsMissing({ id, outcomes }: RunRow, mails: readonly MailOfStep[]): s
   return mailCount === 2 ? lacking : [...lacking, `${mailCount} mails of run ${id}`];
 }
 
-/** The runs whose wait timed out although the student had the tag in time. */
+/** Finds the runs that waited until the time limit, although the student got the tag earlier. */
 async function wakesMissed(source: DataSource, runs: readonly RunRow[], { keenTag }: Tags): Promise<string[]> {
   const tagged = await source.query<{ studentId: Id; at: Date }[]>(
     `SELECT student_id AS "studentId", tagged_at AS at FROM student_tags WHERE tag_id = $1`,

@@ -22,7 +22,7 @@ type Kind = (club: Recipients, mark: string) => Pick<KeyedRequest, 'method' | 'p
 
 const emailOf = (mark: string) => `${mark}@example.com`;
 
-/** How a second effect shows: the tag's name is taken, a second course or campaign exists, or a second mail is sent. */
+/** Each kind of request shows if the API handles it twice: a second tag is refused, and a second course, campaign or mail exists. */
 const kinds: readonly Kind[] = [
   (_, mark) => ({ method: 'POST', path: '/tags', body: { name: mark } }),
   (_, mark) => ({ method: 'POST', path: '/courses', body: { title: mark } }),

@@ -1,4 +1,4 @@
-/** Tests the tally of `faults callers` with planted faults. */
+/** Tests that the final check of `faults callers` finds deliberate errors. */
 import { expect } from 'chai';
 import { tallyCalls, type CallerRecord } from './tally.ts';
 
@@ -8,8 +8,8 @@ const right: CallerRecord = { mark: 'mark-1', answers: [first, again] };
 const tallied = (record: Partial<CallerRecord>, count = 1) =>
   tallyCalls([{ ...right, ...record }], new Map([['mark-1', count]]));
 
-describe('tally of the proof of callers', () => {
-  it('finds no fault in correct answers, even if the first answer was lost', () => {
+describe('the final check of the callers proof', () => {
+  it('accepts correct answers, even if the first answer was lost', () => {
     const nothing = { requests: 1, effects: 1, doubledEffects: [], lostEffects: [], differingReplays: [] };
     expect(tallied({})).to.deep.equal({ ...nothing, replays: 1 });
     expect(tallied({ answers: [again, again] })).to.deep.equal({ ...nothing, replays: 2 });

@@ -31,7 +31,7 @@ export function tallyCalls(records: readonly CallerRecord[], effects: Effects): 
   };
 }
 
-/** All answers must be the same success, and at most one may be the original. The others must be replays. */
+/** All answers to a request must have status 201 and equal texts. All answers are replays, except at most one. */
 function isDiffering({ answers }: CallerRecord): boolean {
   const [first] = answers;
   if (!first) return true;

@@ -1,4 +1,4 @@
-/** Two builds of this checkout, side by side, with the same code and different ids. */
+/** Makes two builds of this checkout with the same code and different build ids. */
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,7 +17,7 @@ export interface InstalledBuild {
   run(command: string, env: Readonly<Record<string, string>>): Child;
 }
 
-/** @param directory an empty directory, which receives both builds and their logs */
+/** @param directory an empty directory for both builds and their logs */
 export async function installBuilds(directory: string): Promise<Record<BuildName, InstalledBuild>> {
   const [first, second] = buildNames;
   await mkdir(path.join(directory, first), { recursive: true });

@@ -22,7 +22,7 @@ const lookEveryMs = 250;
 const silencesAtMost = 3;
 const answerWithinMs = 5_000;
 
-/** @param looks whether the proxy probes the processes itself; otherwise `tell` sets their state */
+/** @param looks whether the proxy asks each process if it is ready; if not, the caller must report it with `tell` */
 export async function startProxy({ looks: looksItself = true } = {}): Promise<Proxy> {
   const ready = new Map<string, boolean>();
   const refused: string[] = [];

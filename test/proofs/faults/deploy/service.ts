@@ -13,7 +13,7 @@ export interface Service {
 
 const readyWithinMs = 180_000;
 
-/** @param stops receives a function that kills both processes */
+/** @param stops this function adds a function that kills both processes */
 export async function startService(
   build: InstalledBuild,
   shared: Readonly<Record<string, string>>,

@@ -1,6 +1,5 @@
 /**
- * Builds clubs whose members want the daily mail, with new posts for this mail. The clubs have a time zone in which the present date does
- * not end soon.
+ * Builds clubs with new posts, and with members who want the daily mail. In the time zone of the clubs, the day does not end soon.
  */
 import type { DataSource } from 'typeorm';
 import { setSender } from '../../../../domain/mail/sending/sender.ts';

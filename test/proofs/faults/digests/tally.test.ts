@@ -1,4 +1,4 @@
-/** Tests the tally of `faults digests` with planted faults. */
+/** Tests that the final check of `faults digests` finds deliberate errors. */
 import { expect } from 'chai';
 import { outcomeUnknown } from '../../../../domain/mail/sending/recipients.policy.ts';
 import { tallyDigests, type DigestMailRow } from './tally.ts';
@@ -37,8 +37,8 @@ const tallied = (
 };
 const nothing = { sent: 2, unknown: 0, untrue: 0, twice: 0, missing: [] };
 
-describe('tally of the digest proof', () => {
-  it('finds no fault if each member has one mail that arrived once', () => {
+describe('the final check of the digest proof', () => {
+  it('accepts one mail for each member that arrived once', () => {
     expect(tallied(rows)).to.deep.equal(nothing);
   });
 
@@ -59,7 +59,7 @@ describe('tally of the digest proof', () => {
     expect(tallied([row('ada'), skipped], received.slice(0, 1), new Set(['grace']))).to.deep.equal(oneSent);
   });
 
-  it('reports an open row and a sent row without a message, and counts unknown outcomes', () => {
+  it('reports a pending mail and a sent mail that did not arrive, and counts unknown outcomes', () => {
     expect(tallied(rows, received.slice(0, 1)).untrue).to.equal(1);
     expect(tallied([row('ada'), row('grace', { status: 'sending' })]).untrue).to.equal(1);
     const unknown = [row('ada'), row('grace', { status: 'failed', error: outcomeUnknown })];

@@ -12,7 +12,7 @@ import { isRefusedForGood } from './recipients.ts';
  * second refusal.
  */
 const refusedForNow = 0.01;
-/** The share of messages whose connection breaks before the end. */
+/** The server breaks the connection during this share of the messages. */
 const cut = 0.002;
 const longestPauseMs = 20;
 

@@ -14,7 +14,7 @@ export type VictimWithMail = (typeof victimsWithMail)[number];
 /** S3 only if the stack includes S3. */
 type VictimOfMailGround = Victim | 'mail server';
 
-/** The running stack of a proof (the ground), together with a mail server. */
+/** The processes that the proof kills, together with a mail server. */
 export interface MailGround {
   ground: Ground;
   log: string;

@@ -9,7 +9,7 @@ import { clientOf, readUntil, type Client } from './client.ts';
 import type { Library } from './libraries.ts';
 import { uploadOnce, writeAfterDeletion, type Arriving } from './uploader.ts';
 
-/** The expected outcome of a file whose last call was answered. */
+/** The expected state of a file after the API has answered the last call about the file. */
 export interface ExpectedFile {
   id: Id;
   clubId: Id;
@@ -148,7 +148,7 @@ export function createErrands(apiUrl: string, movie: Buffer): Errands {
 
 const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** Makes a text. Two kinds of one number have different lengths, so that a client can tell their contents apart by size. */
+/** Makes a text file. Two kinds with the same number have different lengths, so that a client can distinguish them by size. */
 function text(number: number, kind = 'one'): Arriving {
   const bytes = Buffer.from(`# Knot ${number} ${kind}\n${'bends and hitches\n'.repeat(1 + (number % 50))}`);
   return { name: `${number}.md`, mime: 'text/markdown', bytes, purpose: 'library' };

@@ -1,4 +1,4 @@
-/** Tests that the tally of the media proof finds each kind of damage: lost files, files counted twice, and objects without an owner. */
+/** Tests that the final check of the media proof finds each kind of error: lost files, files counted twice, and objects without a file. */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { CreateBucketCommand, CreateMultipartUploadCommand, S3Client } from '@aws-sdk/client-s3';
@@ -19,7 +19,7 @@ import { tallyFiles, verdictOf } from './tally.ts';
 
 const digestOf = (bytes: string) => createHash('sha256').update(bytes).digest('hex');
 
-describe('tally of the media proof', function () {
+describe('the final check of the media proof', function () {
   this.timeout(20_000);
   let settings: ObjectStoreSettings;
   let client: S3Client;
@@ -27,7 +27,7 @@ describe('tally of the media proof', function () {
   let clubId: Id;
   let expectedFiles: ExpectedFile[];
 
-  /** The buckets belong to this test file, because the tally lists all objects in them. */
+  /** This test file needs new buckets, because the final check lists all objects in them. */
   before(async () => {
     await testDatabase();
     const bucket = `tally-${newId().replaceAll('_', '-').toLowerCase()}`;
@@ -71,11 +71,11 @@ describe('tally of the media proof', function () {
 
   const fine = 'files 2, lost 0, counted twice 0, objects without a row 0';
 
-  it('finds no fault if all files are as expected', async () => {
+  it('accepts files that are all as expected', async () => {
     expect(await findings()).to.deep.equal({ isFine: true, lines: ['became ready 2', fine] });
   });
 
-  it('fails if a client did not finish a file', async () => {
+  it('fails if a client did not finish the upload of a file', async () => {
     const tally = await tallyFiles(await testDatabase(), settings, expectedFiles);
     expect(verdictOf({ finished: 1, expected: 2 }, tally)).to.deep.include({ isFine: false });
   });
@@ -115,7 +115,7 @@ describe('tally of the media proof', function () {
       expect(lines.at(-1)).to.match(/^files 2, lost 1, /);
     });
 
-  it('counts a file without a row as lost, and its object as an object without a row', async () => {
+  it('reports a lost file and an object without a row if the row of a file is missing', async () => {
     const [file] = expectedFiles as [ExpectedFile];
     await query(`DELETE FROM media WHERE id = $1`, [file.id]);
     const { isFine, lines } = await findings();

@@ -98,7 +98,7 @@ export async function tallyFiles(
 }
 
 /**
- * @param count.finished the number of files whose clients finished them
+ * @param count.finished the number of files that the clients finished
  * @param count.expected the number of files that must exist
  */
 export function verdictOf(
@@ -152,7 +152,7 @@ async function lossOf(
   if (row.status !== expected.becomes) return `it is ${statusOf(row)} instead of ${expected.becomes}`;
   if (expected.becomes === 'failed') return undefined;
   if (row.visibility !== expected.visibility) return `it is ${row.visibility} instead of ${expected.visibility}`;
-  if (row.key?.startsWith('public/') !== (row.visibility === 'public')) return 'it is in the other bucket';
+  if (row.key?.startsWith('public/') !== (row.visibility === 'public')) return 'it is in the wrong bucket';
   if (row.isArchived !== expected.isArchived) return `it is ${row.isArchived ? '' : 'not '}archived`;
   if (expected.digest !== undefined && row.digest !== expected.digest) return 'its row has another checksum';
   if (row.renditions.length !== expected.renditions)
@@ -163,7 +163,7 @@ async function lossOf(
   return (await digestOf(downloadedKey(row))) === row.digest ? undefined : 'the bucket has other bytes';
 }
 
-/** Finds clubs whose counted storage differs from the sum of their files, or that still reserve storage. */
+/** Finds clubs with a stored total that differs from the sum of the files, or with storage that is still reserved. */
 async function miscounted(
   source: DataSource,
   db: Database,

@@ -124,7 +124,7 @@ export function createBooker(apiUrl: string): Booker {
     async remove({ id, clubId, ownerToken }) {
       for (let tries = 1; ; tries++) {
         const answer = await send(`/v1/clubs/${clubId}/students/${id}`, ownerToken, 'DELETE');
-        // The first call may have taken effect although its answer was lost.
+        // If the answer to the first call was lost, the student may already be removed.
         if (answer?.status === 204 || (answer?.status === 404 && tries > 1)) return true;
         if (answer && answer.status !== 429)
           throw new Error(`Removing a student returned ${answer.status} ${answer.code}`);

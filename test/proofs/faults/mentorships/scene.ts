@@ -1,5 +1,6 @@
 /**
- * Builds mentors whose hours begin so that reminders fall due within minutes, and students who book them. Each mentor works for two clubs.
+ * Builds students who book sessions, and mentors who work for two clubs each. The sessions begin so soon that reminders are due within
+ * minutes.
  */
 import { Temporal } from 'temporal-polyfill';
 import type { DataSource } from 'typeorm';

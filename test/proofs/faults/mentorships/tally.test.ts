@@ -1,4 +1,4 @@
-/** Tests the tally of `faults mentorships` with planted faults. */
+/** Tests that the final check of `faults mentorships` finds deliberate errors. */
 import { expect } from 'chai';
 import { tallySessions, type Evidence, type SessionRow, type SessionTally } from './tally.ts';
 
@@ -77,12 +77,12 @@ const moved = (inMinutes: number): Partial<Evidence> => {
 };
 const mailsOfMove = [mail('b1', 'booked', { sequence: 1 }), mail('mb1', 'mentor_booked', { sequence: 1 })];
 
-describe('tally of the mentorship proof', () => {
-  it('reports nothing if the evidence has no fault', () => {
+describe('the final check of the mentorship proof', () => {
+  it('reports nothing if all sessions and mails are right', () => {
     expect(tallySessions(right)).to.deep.equal(nothing);
   });
 
-  it('reports a session that begins in the buffer after another session of the mentor', () => {
+  it('reports a session that begins in the pause after another session of the mentor', () => {
     const overlapsAt = (startsAt: Date) =>
       tallied(beside({ studentId: 'grace', startsAt, endsAt: minutes(200), busyUntil: minutes(205) })).doubleBooked;
     expect(overlapsAt(minutes(74))).to.deep.equal(['mentorId m1: s1 and s2']);
@@ -91,14 +91,14 @@ describe('tally of the mentorship proof', () => {
     expect(tallied(canceled).doubleBooked).to.deep.equal([]);
   });
 
-  it('reports two sessions of a student only if they overlap without the buffer', () => {
+  it('reports two sessions of a student only if the sessions themselves overlap', () => {
     const overlapsAt = (startsAt: Date) =>
       tallied(beside({ mentorId: 'm2', startsAt, endsAt: minutes(200), busyUntil: minutes(205) })).doubleBooked;
     expect(overlapsAt(minutes(69))).to.deep.equal(['studentId ada: s1 and s2']);
     expect(overlapsAt(minutes(70))).to.deep.equal([]);
   });
 
-  it('reports a reminder as missing if no mail exists, or if the sent mail did not arrive', () => {
+  it('reports a missing reminder if no mail exists or if the sent mail did not arrive', () => {
     const without = tallied({ mails: right.mails.slice(0, 2), received: right.received.slice(0, 2) });
     expect(without).to.deep.equal({ ...nothing, remindersMissing: ['s1 mentorship_hour_before 0'] });
     const unarrived = tallied({ received: right.received.slice(0, 2) });
@@ -123,7 +123,7 @@ describe('tally of the mentorship proof', () => {
     expect(canceled.othersMissing).to.deep.equal(['s1 mentorship_canceled 1', 's1 mentorship_mentor_canceled 1']);
   });
 
-  it('expects a cancellation, and a mail to the mentor, for each session of a removed student', () => {
+  it('expects that each session of a removed student is canceled, with a mail to the mentor', () => {
     const sessions = [{ ...session, isRemoved: true }];
     expect(tallied({ sessions }).lostSessions).to.deep.equal(['s1 of a removed student is not canceled']);
     const times = [time, { ...time, sequence: 1, status: 'canceled', at: minutes(-2) }];
@@ -133,7 +133,7 @@ describe('tally of the mentorship proof', () => {
     expect(tallied({ mails: [...right.mails, failed] })).to.deep.equal(nothing);
   });
 
-  it('counts two mails about one time as a duplicate, and a second arrival of one mail as a repetition', () => {
+  it('counts two mails about one time as duplicates, and a mail that arrives twice as repeated', () => {
     const doubled = tallied({
       mails: [...right.mails, mail('h2', 'hour_before')],
       received: [...right.received, arrival('h2')],
@@ -142,7 +142,7 @@ describe('tally of the mentorship proof', () => {
     expect(tallied({ received: [...right.received, arrival('h')] })).to.deep.equal({ ...nothing, repeated: 1 });
   });
 
-  it('reports a reminder of an earlier time if the session was moved before the reminder was due', () => {
+  it('reports a reminder for the old time of a session that was moved earlier', () => {
     const after = moved(1);
     const received = [...right.received, arrival('b1'), arrival('mb1')];
     const wrongReminder = tallied({ ...after, mails: [...right.mails, ...mailsOfMove], received });
@@ -163,7 +163,7 @@ describe('tally of the mentorship proof', () => {
     expect(late.vain).to.deep.equal([`s1 mentorship_hour_before 0 at ${minutes(-4).toISOString()}`]);
   });
 
-  it('expects a mail to a refused address to fail, and reports its arrival', () => {
+  it('reports a mail to a refused address if the mail does not fail', () => {
     const email = 'ada@gone.example';
     const refused = right.mails.map((one) => ({ ...one, email, status: 'failed' }));
     expect(tallied({ mails: refused, received: [] })).to.deep.equal(nothing);
@@ -182,7 +182,7 @@ describe('tally of the mentorship proof', () => {
     ]);
   });
 
-  it('counts a session as lost if it is missing, or if the last answer does not show its state', () => {
+  it('counts a session as lost if it is missing or differs from the last answer of the API', () => {
     const [toldSession] = right.toldSessions;
     if (!toldSession) throw new Error('The evidence has no session');
     expect(tallied({ toldSessions: [{ ...toldSession, startsAt: minutes(2_000) }] }).lostSessions).to.have.length(1);

@@ -28,7 +28,7 @@ export async function rowsThatWait(source: DataSource): Promise<string[]> {
   return [...lines, ...others.map(({ line }) => line)];
 }
 
-/** @returns a line for each open run in Temporal whose row is not in Postgres */
+/** @returns a line for each open run in Temporal that has no row in Postgres */
 export async function runsWithoutRow(
   source: DataSource,
   { address, namespace }: { address: string; namespace: string },

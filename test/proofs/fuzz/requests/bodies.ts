@@ -1,4 +1,4 @@
-/** Makes bodies whose parts belong together, such as an address with its code, or a token with its purpose. */
+/** Makes bodies with values that must match, such as an address and its code, or a token and its purpose. */
 import type { OperationId } from '../../../../contract/contract.ts';
 import type { TokenPurpose } from '../../../../entities/mail/values.ts';
 import { password } from '../../../toolkit/builders/clubs.ts';
@@ -43,12 +43,11 @@ const exchangedCode: BodyMaker = (draw, pool) => {
   return { club_id: '{{own.club}}', email: parents['email'] ?? '', code_id: parents['id'] ?? '', code: template };
 };
 
-/** Announces a small file, so that the world can upload it to the reserved URL. */
+/** Announces a small file, so that the fuzzer can upload the file to the reserved URL. */
 const announcedFile =
   (mimes: readonly string[]): BodyMaker =>
   (draw) => ({ file_name: 'notes', mime: draw.pick(mimes), size_bytes: draw.between(200, 2_000) });
 
-/** Sessions in the scene begin every half hour. */
 const nextHalfHour = (count: number) =>
   new Date((Math.floor(Date.now() / 1_800_000) + count) * 1_800_000).toISOString();
 

@@ -36,7 +36,7 @@ export class Draw {
     return from[this.below(from.length)] as T;
   }
 
-  /** One of the options, with probabilities in proportion to the weights. */
+  /** Picks one option. An option with a larger weight is picked more often. */
   weighted<T>(options: readonly (readonly [weight: number, option: T])[]): T {
     const total = options.reduce((sum, [weight]) => sum + weight, 0);
     let remainingWeight = this.next() * total;

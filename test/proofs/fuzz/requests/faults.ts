@@ -1,4 +1,4 @@
-/** Makes the invalid versions of a valid request. Each version breaks the contract in one way. */
+/** Makes invalid versions of a valid request. Each version breaks the contract in one way. */
 import type { ContractOperation } from '../../../../contract/contract.ts';
 import { isObject, type JsonObject } from '../../../../contract/openapi.ts';
 import type { ContractParameter } from '../../../../contract/operations.ts';
@@ -193,8 +193,8 @@ function brokenArray(schema: JsonObject, value: readonly Json[], here: Here): Br
 }
 
 /**
- * Makes a further item for a list that will be too long. If the items are ids, each new id differs from the others, so that the list breaks
- * only the rule about its length.
+ * Makes one more item, so that a list becomes too long. If the items are ids, each new id is different, because the list must break only
+ * the rule about the length.
  */
 const another = (item: Json, at: number): Json => (typeof item === 'string' && at > 0 ? `{{uuid:${at}}}` : item);
 

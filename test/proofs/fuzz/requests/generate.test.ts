@@ -11,7 +11,7 @@ import { resolved, type RequestStep } from './step.ts';
 
 const requestsEach = 20;
 
-/** Replaces the templates without a world. Each value gets the format that the schema requires. */
+/** Replaces the templates by values with the format that the schema requires. */
 function valueOf(name: string): string | undefined {
   const [maker = '', argument = ''] = name.split(':');
   if (maker === 'now') return new Date(Date.UTC(2026, 0, 1) + Number(argument) * 1_000).toISOString();

@@ -24,7 +24,7 @@ export interface Wishes {
    * rights.
    */
   readonly permitted: number;
-  /** The percentage of valid writes that are sent at the same time as another request about the same record. */
+  /** For this percentage of the valid writes, another request about the record is sent at the same time. */
   readonly beside: number;
   readonly inPath: Shares;
   readonly inBody: Shares;
@@ -34,7 +34,7 @@ export const usualWishes: Wishes = { faulty: 30, permitted: 88, beside: 8, inPat
 
 const tries = 50;
 
-/** The weights of the parts of a request. A part with a larger weight contains the fault more often. */
+/** A part of a request with a larger number contains the fault more often. */
 const partWeights: readonly (readonly [number, FaultyPart])[] = [
   [60, 'body'],
   [20, 'query'],
@@ -58,7 +58,6 @@ export function generateRequest(
   return { ...valid, beside: rivalOf(draw, operation, valid, surroundings) };
 }
 
-/** @returns the request with one fault, or the valid request itself if the function finds no fault for it */
 function withFault(
   draw: Draw,
   operation: ContractOperation,

@@ -1,6 +1,6 @@
 /**
- * Makes bodies of notices: valid notices of each platform, and notices with one corrupted part. The schema of notices allows any object,
- * and so does not help.
+ * Makes bodies of notices: valid notices of each platform, and notices with one corrupted part. The schema of notices cannot be used,
+ * because it allows any object.
  */
 import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../../toolkit/builders/platform-notices.ts';
 import { billingEvents } from '../../../toolkit/builders/billing-events.ts';
@@ -44,7 +44,7 @@ export function salesNotice(draw: Draw, pool: Pool): Json {
   return draw.chance(0.35) ? withOneCorruption(draw, notice) : notice;
 }
 
-/** Makes an event of the payment processor. The world signs it. */
+/** Makes an event of the payment processor. world.ts signs the event. */
 export function billingNotice(draw: Draw): Json {
   const clubId = draw.pick(['{{own.club}}', '{{other.club}}', '{{uuid:7}}', 'no club']);
   const about = { clubId, customer: `cus_{{own.club}}`, subscription: 'sub_{{own.club}}', at: 1_790_000_000 };

@@ -1,4 +1,6 @@
-/** Stores values of the scene and of answers for later requests, by the kind of record that they identify. */
+/**
+ * Stores ids of prepared records and of records in answers, so that later requests can use them. The ids are grouped by the kind of record.
+ */
 export type ClubName = 'own' | 'other';
 
 export interface Entry {
@@ -7,7 +9,7 @@ export interface Entry {
   readonly template: string;
   readonly value: string;
   readonly club: ClubName;
-  /** Records of the scene belong together. */
+  /** Whether the record was prepared before the first request. */
   readonly ofScene?: boolean;
   /** The path parameters of the parent records, as templates. */
   readonly parents?: Readonly<Record<string, string>>;

@@ -27,7 +27,7 @@ const spelled: Readonly<Record<string, string>> = {
   organization: 'club',
 };
 
-/** The kind of the record in the answer, for operations whose path names a record of a different kind. */
+/** Operations that answer with another kind of record than the path names. */
 const answerKinds: Partial<Record<OperationId, string>> = {
   getClubBySlug: 'club',
   sendTestWebhook: 'webhook_delivery',

@@ -12,8 +12,8 @@ export interface Shares {
   /** An existing record with its UUID in capital letters. */
   readonly upperCase: number;
   /**
-   * The preferred existing record: a record of the scene, or the newest record. Records of the scene belong together. No other record
-   * refers to the newest record.
+   * Which existing record is preferred. The records of a scene, which were prepared before the first request, belong together. No other
+   * record refers to the newest record.
    */
   readonly prefers?: 'scene' | 'newest';
 }

@@ -41,8 +41,8 @@ interface Fault {
 }
 
 /**
- * A request. Its texts may contain templates, such as `{{own.course}}` of the scene or `{{s3/data/id}}` of the answer to step `s3`. The
- * templates make it possible to repeat a sequence in a new world.
+ * A request. Its texts may contain templates: `{{own.course}}` is the prepared course, and `{{s3/data/id}}` is a value in the answer to
+ * step `s3`. Templates make it possible to repeat a sequence with new clubs.
  */
 export interface RequestStep {
   /** The name by which templates of later steps identify the answer. */
@@ -57,7 +57,7 @@ export interface RequestStep {
   readonly raw?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
-  /** A second request, which is sent at the same time. The rules apply to its answer, too. */
+  /** A second request that is sent at the same time. Its answer must follow the rules, too. */
   readonly beside?: RequestStep;
   /** The fault of the request; undefined if the request is valid by the contract. */
   readonly fault?: Fault;

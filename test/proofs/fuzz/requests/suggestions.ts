@@ -43,7 +43,7 @@ const urls = [
   'not an address',
 ];
 
-/** The scene publishes only one version of each automation, so this is the version number. */
+/** Each prepared automation has only one published version, with the number 1. */
 const firstNumber = (draw: Draw) => (draw.chance(0.8) ? 1 : undefined);
 
 const byName: Readonly<Record<string, (draw: Draw, pool: Pool) => Json | undefined>> = {

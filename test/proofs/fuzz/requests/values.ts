@@ -7,8 +7,7 @@ import type { Json, JsonRecord } from './step.ts';
 import { patternedText, textOf, type Bounds } from './texts.ts';
 
 /**
- * The path of a value from the root of the body, as names of properties and positions in lists. For a parameter, the path is the name of
- * the parameter.
+ * The path to a value in the body: names of properties, and positions in lists. For a parameter, the name of the parameter.
  */
 export type Place = readonly (string | number)[];
 

@@ -1,4 +1,7 @@
-/** Fills a scene with records. The owner of the club creates the records through the API. Each record gets a name for templates. */
+/**
+ * Fills a club with records before the first request of the fuzzer. The owner of the club creates them through the API. Each record gets a
+ * name for templates.
+ */
 import type { Id } from '../../../../platform/core/ids.ts';
 import { type TestAdministrator } from '../../../toolkit/builders/clubs.ts';
 import type { ClubName, Entry } from '../requests/pool.ts';
@@ -45,7 +48,7 @@ export class Furnishing {
       text,
       body: responseBody,
     } = await this.ground.call(method, `/v1/clubs/${this.clubId}${path}`, options);
-    if (status >= 300) throw new Error(`${method} ${path} of the scene returned ${status} ${text}`);
+    if (status >= 300) throw new Error(`${method} ${path}, which prepares the club, returned ${status} ${text}`);
     const record = responseBody as Json | undefined;
     const part = (name: string): JsonRecord => {
       const partOfName = isRecord(record) ? record[name] : undefined;

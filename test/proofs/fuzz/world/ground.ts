@@ -14,7 +14,7 @@ export interface FuzzGround {
   readonly stripe: StripeServer;
   call(method: string, path: string, options?: Call): Promise<Answer>;
   errors(): string[];
-  /** The time that the last request blocked the thread, in milliseconds; undefined if another request ran at the same time. */
+  /** For how many milliseconds the last request blocked the thread; undefined if another request ran at the same time. */
   lastHoldMs(): number | undefined;
   close(): Promise<void>;
 }
@@ -65,7 +65,9 @@ export async function openGround(): Promise<FuzzGround> {
   };
 }
 
-/** Repeats a request whose connection broke, because the server closes idle connections. A real fault breaks the second request too. */
+/**
+ * Sends a request again if the connection broke, because the server closes idle connections. A real error breaks the second request, too.
+ */
 async function onceMoreIfCut(send: () => Promise<Answer>): Promise<Answer> {
   try {
     return await send();

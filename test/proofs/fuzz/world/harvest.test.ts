@@ -24,7 +24,7 @@ describe('test/proofs/fuzz/world/harvest', () => {
     ]);
   });
 
-  it('returns ids by the names of their properties, and each id of a list', () => {
+  it('finds ids by the names of properties, and finds each id in a list', () => {
     expect(
       harvestedTemplates('createProduct', { data: { id: 'p', delivery_ids: ['d', 'e'], external_id: 'x' } }),
     ).to.deep.equal([
@@ -60,13 +60,13 @@ describe('test/proofs/fuzz/world/harvest', () => {
     expect(entries.at(-1)?.parents).to.deep.equal({ conversationId: '{{s1/0/data/conversation/id}}' });
   });
 
-  it('finds the text at a pointer, and returns undefined without a text', () => {
+  it('finds the text at a JSON pointer, and returns undefined if there is no text', () => {
     expect(textAt({ data: [{ id: 'x' }] }, '/data/0/id')).to.equal('x');
     for (const pointer of ['/data', '/data/1/id', '/other/id'])
       expect(textAt({ data: [] }, pointer)).to.equal(undefined);
   });
 
-  it('derives the kind of an id in a path from the name of the parameter', () => {
+  it('finds the kind of an id in a path by the name of the parameter', () => {
     const kinds = new Set(
       everyOperation.flatMap((operation) =>
         operation.pathParameters

@@ -1,4 +1,4 @@
-/** Reads the tokens and codes that the system mailed to people of a world, from the tables instead of inboxes. */
+/** Reads tokens and codes that the system mailed to people. Reads them from the tables, because the fuzzer has no inboxes. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { TokenPurpose } from '../../../../entities/mail/values.ts';
@@ -13,7 +13,7 @@ interface MailedToken {
   readonly email: string | null;
 }
 
-/** @param seenIds the ids that earlier calls returned; this call adds its own ids */
+/** @param seenIds the ids of tokens that earlier calls returned; this call adds the ids of the new tokens */
 export async function newTokens(seenIds: Set<Id>): Promise<MailedToken[]> {
   const source: DataSource = await testDatabase();
   const { vault } = await testDeps();

@@ -92,7 +92,7 @@ async function subscribe({ ground: { call, stripe }, clubId }: Furnishing): Prom
     raw,
     headers: { 'stripe-signature': signatureOf(raw) },
   });
-  if (status !== 202) throw new Error(`The billing notice of the scene returned ${status}`);
+  if (status !== 202) throw new Error(`The billing notice that prepares the club returned ${status}`);
 }
 
 async function addPeople(scene: Furnishing) {

@@ -30,11 +30,11 @@ export interface Exchange {
   /** Whether another request ran at the same time. */
   readonly hasRival: boolean;
   readonly resolvedStep: RequestStep;
-  /** The answer. It is undefined if the answer broke off or violated the contract. `problem` then tells the reason. */
+  /** Undefined if the answer broke off or violated the contract; `problem` then has the reason. */
   readonly answer?: Answer;
   readonly problem?: Problem;
   readonly errors: readonly string[];
-  /** The time that the API blocked its thread, in milliseconds; undefined if other work ran at the same time. */
+  /** For how many milliseconds the API blocked its thread; undefined if other work ran at the same time. */
   readonly holdMs?: number | undefined;
 }
 
@@ -60,7 +60,7 @@ export async function buildWorld(ground: FuzzGround): Promise<World> {
   return new FuzzedWorld(ground, clubs, callers);
 }
 
-/** The size of a file whose size is not announced, in bytes. */
+/** In bytes, for a file that was uploaded without an announced size. */
 const smallSize = 100;
 const uploadedMost = 65_536;
 
@@ -96,7 +96,7 @@ class FuzzedWorld implements World {
     return slash < 0 ? undefined : textAt(this.#bodies.get(name.slice(0, slash)), name.slice(slash));
   };
 
-  /** Returns a version 4 UUID. In one world, equal numbers give equal UUIDs. */
+  /** Returns a version 4 UUID. In one round, the same number gives the same UUID. */
   uuid(number: string): string {
     const hex = createHash('sha256').update(`${this.#salt}:${number}`).digest('hex');
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -228,8 +228,8 @@ class FuzzedWorld implements World {
 /** Whether a deletion removes a record, and not only a link between two records. */
 function isOfRecord({ path }: ContractOperation): boolean {
   const [record, depth] = [path.split('/').at(-1), path.split('/').length];
-  // A path that ends with a parameter can name a link instead of a record, such as the membership of a student in a space. The record
-  // itself has a shorter path.
+  // Some deletions remove only a link between two records, such as the membership of a student in a space. The record itself has a shorter
+  // path.
   const isTied = everyOperation.some(
     (other) =>
       (other.path === path && other.method === 'put') ||

@@ -89,7 +89,7 @@ export async function addOns(sim: Simulation, ground: Footing): Promise<Stage> {
         mustHold(
           (status === 'active') === (charge?.result === 'paid'),
           'a recorded effect has happened',
-          () => `add-on ${id} is ${status}, its charge ${charge?.result ?? 'was never made'}`,
+          () => `add-on ${id} is ${status}, the result of its charge is ${charge?.result ?? 'missing'}`,
         );
         mustHold(
           status !== 'active' || paymentId === `pi_${id}`,

@@ -32,7 +32,7 @@ const mostVersions = 3;
 const firstDay = 5;
 const dayMs = 86_400_000;
 
-/** A version whose steps and points differ from all other versions. */
+/** The names of the steps and the points differ between versions. */
 function versionOf(number: number, { conditionTag, givenTag }: { conditionTag: Id; givenTag: Id }): Definition {
   const of = (name: string) => `${name}${number}`;
   const condition = {
@@ -214,7 +214,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       if (which === 15)
         return withRun('end a run', decisions.choose(40), async (id) => {
           await exitRun(deps, clubId, automationId, id, now());
-          await server.forbid(`ended ${id}`, 'its run was ended', { mails: 'run_id = $1', of: id });
+          await server.forbid(`ended ${id}`, 'an administrator ended the run', { mails: 'run_id = $1', of: id });
         });
       if (which === 16)
         return withRun('resume a run', decisions.choose(40), (id) => resumeRun(deps, clubId, automationId, id, now()));
@@ -309,7 +309,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       const echoes = own.filter((run) => run.automationId === echoId).length;
       mustHold(
         tagCount === 0 || echoes === tagCount,
-        'each fact starts its run, once',
+        'each fact starts one run',
         () => `${studentId} was tagged ${tagCount} times and entered ${echoes} times`,
       );
     }
@@ -446,7 +446,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       'sums are equal',
       () => `${JSON.stringify(counts)} are the counts, but ${active} of ${runs.length} are active`,
     );
-    if (runs.some(({ studentId }) => removed.has(studentId))) return; // the counts include removed students, whose runs are deleted
+    if (runs.some(({ studentId }) => removed.has(studentId))) return; // the counts include removed students, but their runs are deleted
     const numbers = await sim.postgres.ask<{ id: Id; number: number }>(
       'SELECT id, number FROM automation_versions WHERE automation_id = $1',
       [id],

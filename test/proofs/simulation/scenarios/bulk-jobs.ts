@@ -1,4 +1,4 @@
-/** Bulk jobs on the same students: batches are interrupted, jobs are canceled, and students are removed in between. */
+/** The scenario of several bulk jobs for the same students: batches are interrupted, jobs are canceled, and students are removed. */
 import { beginAwarding, beginTagging, beginUntagging } from '../../../../domain/bulk/begin.ts';
 import { cancelJob } from '../../../../domain/bulk/jobs.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
@@ -106,7 +106,7 @@ export async function bulkJobs(sim: Simulation, ground: Footing): Promise<Stage>
 
   async function expectErased(id: Id): Promise<void> {
     const rows = await sim.postgres.ask('SELECT FROM bulk_job_rows WHERE student_id = $1', [id]);
-    mustHold(rows.length === 0, 'no data of removed students remain', () => `${id} stands in a report`);
+    mustHold(rows.length === 0, 'no data of removed students remain', () => `a report still contains ${id}`);
     await searchForTraces(sim, id);
   }
 }

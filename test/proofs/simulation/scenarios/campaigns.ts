@@ -29,7 +29,7 @@ const firstDay = 6;
 const mailsPerMinute = 60;
 const mostCampaigns = 3;
 const dayMs = 86_400_000;
-/** The lease times of a claim of bulk mail (90 s) and of a claim of a test mail (120 s). */
+/** After a claim, a process may work on a campaign mail for 90 s, and on a test mail for 120 s. */
 const leasesMs = { mail: 90_000, test: 120_000 };
 
 export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage> {

@@ -101,7 +101,7 @@ export async function courseCompletions(sim: Simulation, ground: Footing): Promi
     const which = decisions.choose(4);
     const startsAt = new Date(beginning + dayMs).toISOString();
     return {
-      label: `access of ${studentId}: ${['taken', 'given back', 'given', 'given from tomorrow'][which]}`,
+      label: `access of ${studentId}: ${['revoked', 'restored', 'granted', 'granted from tomorrow'][which]}`,
       async run() {
         const from = which === 3 ? { starts_at: startsAt } : {};
         if (which >= 2)
@@ -165,7 +165,11 @@ export async function courseCompletions(sim: Simulation, ground: Footing): Promi
            FULL JOIN (SELECT student_id FROM certificates WHERE withdrawn_at IS NULL) AS certificate ON certificate.student_id = completion.student_id
           WHERE completion.student_id IS NULL OR certificate.student_id IS NULL`,
       );
-      mustHold(alone.length === 0, 'a completion has its certificate', () => `student ${alone[0]?.id} has one of both`);
+      mustHold(
+        alone.length === 0,
+        'a completion has its certificate',
+        () => `student ${alone[0]?.id} has only one of the two`,
+      );
       const wrong = await sim.postgres.ask('SELECT FROM course_completions WHERE student_id = $1', [idle]);
       mustHold(
         wrong.length === 0,

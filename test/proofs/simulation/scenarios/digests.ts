@@ -46,7 +46,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
   );
   const spaceId = await addSpace(sim, clubId, students);
   const posts: PostRow[] = [];
-  /** Students whose right to the mail may have changed by a command. The check accepts both outcomes for these students. */
+  /** A command changed whether these students get the mail. The check accepts both outcomes for them. */
   const touched = new Set<Id>();
   let planMoved = false;
   const server = new MailServer(sim);
@@ -180,7 +180,6 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
   }
 }
 
-/** @returns a space; all students are members and want its mail */
 async function addSpace(sim: Simulation, clubId: Id, students: readonly Id[]): Promise<Id> {
   const id = newId();
   const at = new Date(sim.time.now - dayMs);

@@ -5,7 +5,7 @@ import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';
 import { mustHold } from '../stage.ts';
 
-/** The values that are the same in all schedules. */
+/** All schedules share these values. */
 export interface Footing {
   vault: Vault;
 }

@@ -25,8 +25,7 @@ interface ImportUpload {
 }
 
 /**
- * The time limit for the body of an upload, and the delays of the store. Both are shorter than the time after which an upload counts as
- * abandoned.
+ * The time limit for the body of an upload, and the delays of the store. After both, an upload does not count as abandoned yet.
  */
 const bodyMs = 300_000;
 const latenessMs = [2_000, 20_000, 60_000] as const;
@@ -116,7 +115,7 @@ export async function imports(sim: Simulation, ground: Footing): Promise<Stage> 
       mustHold(
         store.objects.size === 0,
         'every object has a row',
-        () => `left in the store: ${[...store.objects.keys()].join(', ')}`,
+        () => `remaining objects: ${[...store.objects.keys()].join(', ')}`,
       );
       await forgetAddressesLate(sim.db);
       const noted = await sim.postgres.ask('SELECT FROM student_import_addresses');

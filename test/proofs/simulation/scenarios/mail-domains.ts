@@ -14,7 +14,7 @@ import { addClub, type Footing } from './ground.ts';
 
 const names = ['knots.example', 'ropes.example'] as const;
 const dayMs = 86_400_000;
-/** The time limit for all work at the end. It leaves time for the next check of a proven domain, which comes a day later. */
+/** The time limit for the remaining work. It includes the next check of a proven domain, a day later. */
 const horizonMs = dayMs + 6 * 3_600_000;
 
 /** In the mood `is slow once` only one query is slow, so that a later check overtakes the slow check. */
@@ -89,7 +89,7 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
     async run() {
       const { records } = await readMailDomain(deps, clubId);
       for (const { name, value } of records) published.set(name, value);
-      wasGone ||= blankAt === sim.time.now; // if two checks have the same time, either check may count as the later one
+      wasGone ||= blankAt === sim.time.now; // if two checks happen at the same time, either check may count as the later one
     },
   };
   const withdraw: Command = {
@@ -143,8 +143,8 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
         );
         mustHold(
           row.checkedAt !== null && sim.time.now - row.checkedAt.getTime() <= dayMs + 3_600_000,
-          'a domain is looked at each day',
-          () => `domain ${row.id} was looked at ${row.checkedAt?.toISOString() ?? 'never'}`,
+          'each domain is checked every day',
+          () => `domain ${row.id} was checked at ${row.checkedAt?.toISOString() ?? 'never'}`,
         );
       }
     },

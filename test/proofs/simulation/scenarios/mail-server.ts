@@ -64,7 +64,7 @@ export class MailServer {
   readonly #broken: { invariant: string; details: string }[] = [];
   #mood: Mood = 'accepts';
 
-  /** @param leaseMs a function that returns the duration of the claim of a mail */
+  /** @param leaseMs returns how long a process may work on a mail after its claim */
   constructor(sim: Simulation, leaseMs: (key: Id) => number = () => 90_000) {
     this.#sim = sim;
     this.#leaseMs = leaseMs;
@@ -191,7 +191,7 @@ export class MailServer {
 
   /**
    * Waits until a mail is handed over but not yet recorded, so that the next command runs at this moment.
-   * @returns the mail's id; undefined if no mail reaches this point in time
+   * @returns the id of the mail; undefined if no mail is handed over within the time limit
    */
   async somethingUnderWay(limitMs = 60_000): Promise<Id | undefined> {
     const { now } = this.#sim.time;
@@ -211,8 +211,8 @@ export class MailServer {
   }
 
   /**
-   * Expects that each row of `mails` agrees with the server (CAMP-6). The system sends each mail at most once. If a mail may be lost, its
-   * row must say so.
+   * Expects that each row of `mails` agrees with the server (CAMP-6). The system sends each mail at most once. If a mail may be lost, the
+   * row must have the outcome `unknown`.
    * @param again a function that returns how many times a command allowed the mail to be sent again
    */
   async expectStories(again: (mail: BulkMail) => number): Promise<BulkMail[]> {
@@ -235,7 +235,7 @@ export class MailServer {
         'an effect that happened is recorded',
         about,
       );
-      mustHold(handedMails.length <= fence, 'each hand-over has a claim of its own', about);
+      mustHold(handedMails.length <= fence, 'a process claims a mail before each hand-over', about);
       const isCut = this.#sim.cuts > 0 || this.#sim.slow;
       mustHold(
         !isUnknown || isCut || handedMails.some(({ answer }) => answer.kind === 'unknown'),
@@ -310,7 +310,7 @@ export function recipients(
             label: `${studentId} leaves`,
             async run() {
               await unsubscribe({ ...deps, publicUrl: 'https://api.example.com' }, clubId, token, now());
-              await server.forbid(`left ${studentId}`, 'its student has left', mailsOf(studentId));
+              await server.forbid(`left ${studentId}`, 'the student has unsubscribed', mailsOf(studentId));
             },
           };
         case 2:

@@ -81,7 +81,7 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
     const own = handedMails.filter((one) => one.process === process && values.includes(one.key));
     mustHold(
       own.length === 0 || own.some(({ isOver }) => !isOver),
-      'a record counts under its own claim alone',
+      'only the process with the latest claim records a result',
       () => `${process.name} records mail ${own[0]?.key} under claim ${own[0]?.fence}, which it has lost`,
     );
   }
@@ -92,7 +92,7 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
     mustHold(sim.slow || isAlone, 'one attempt at a time', () => `mail ${key} is sent twice at a time`);
   }
 
-  /** Expects that, after a recorded refusal, the mail is not sent again before its wait ends. */
+  /** Expects that a refused mail is not sent again before the end of the wait. */
   function expectDue({ key, at }: HandedMail, before: readonly HandedMail[]): void {
     const isDue = before.every(({ at: earlier, isOver }) => isOver || at - earlier >= shortestWaitMs);
     mustHold(
@@ -174,7 +174,7 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
         );
         mustHold(
           attempts <= fence - over,
-          'a record counts under its own claim alone',
+          'only the process with the latest claim records a result',
           () => `mail ${id}: ${attempts} recorded of ${fence} claims, ${over} of which were lost`,
         );
         mustHold(

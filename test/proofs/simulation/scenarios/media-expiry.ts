@@ -1,4 +1,4 @@
-/** The scenario of videos in clubs whose plan does not host videos: the service warns and removes videos, while plans change. */
+/** The scenario of clubs with videos and a plan without videos: the service warns the clubs and removes the videos, while plans change. */
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { receiveEvent } from '../../../../domain/billing/events.ts';
 import { planOfPriceBy, readEvent } from '../../../../domain/billing/events.policy.ts';

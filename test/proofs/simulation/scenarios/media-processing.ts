@@ -1,6 +1,5 @@
 /**
- * The scenario of files that arrive. Processes that read files die, the store is unavailable, and senders remove their files or are removed
- * themselves.
+ * The scenario of uploaded files. Processes that read files die, the store is unavailable, and files and their uploaders are removed.
  */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -305,8 +304,8 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
       mustHold(isShown, 'one picture shows a student', () => JSON.stringify({ id, key, standing }));
       mustHold(
         standing.length === 1 || avatars.length === 0 || removed.has(id),
-        'a picture goes for another one',
-        () => `${id} is shown by none`,
+        'a picture is removed only if another picture replaces it',
+        () => `${id} has no picture`,
       );
     }
   }

@@ -23,8 +23,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 /**
- * The start times of sessions, in hours from the beginning. Some sessions begin so soon that some of their reminders would be in the past.
- * For the other sessions, all reminders are in the future.
+ * The start times of sessions, in hours from the beginning. Some sessions begin so soon that reminders are already in the past.
  */
 const hoursAhead = [1, 2, 3, 25, 26, 49] as const;
 const maxUpcoming = 2;

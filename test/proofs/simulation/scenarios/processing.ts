@@ -41,7 +41,7 @@ export function simulatedProcessing(db: Database, deps: SimulatedDeps): Processi
 
 const natures = {
   image: { mime: 'image/png' },
-  /** An image whose size can be read, but whose content cannot be decoded. */
+  /** An image with a readable size, but with content that cannot be decoded. */
   torn: { mime: 'image/png' },
   animated: { error: 'image_animated' },
   pdf: { mime: 'application/pdf' },

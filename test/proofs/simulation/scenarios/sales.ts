@@ -1,7 +1,6 @@
 /**
  * The scenario of sales: a platform repeats its notices and sends them in any order, buyers are removed, and administrators change access.
- * In any order of
- * notices, each sale must be the sum of its notices.
+ * The order of the notices must not change the result.
  */
 import { receivedBody } from '../../../toolkit/builders/received-bodies.ts';
 import {
@@ -68,7 +67,7 @@ interface EnrollmentRow {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const token = 'token-of-the-shop';
-/** The simulated time of a schedule. Each end of access that a notice or a command names comes before the end of this time. */
+/** The simulated time of a schedule. All ends of access that notices and commands set lie within this time. */
 const horizonMs = 6 * dayMs;
 /** The first product exists from the beginning, and the second is created later. */
 const products = ['knots', 'sails'] as const;
@@ -110,7 +109,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     notice.isAnswered = true;
   }
 
-  /** Only notices of known sales may name a removed buyer, because a new sale would create the buyer again. */
+  /** A notice of a new sale may not name a removed buyer, because the sale would create the buyer again. */
   async function mayName({ body, buyer }: Omit<SentNotice, 'isAnswered'>): Promise<boolean> {
     if (!removedBuyers.has(buyer)) return true;
     const known = await sim.postgres.ask<{ isRemoved: boolean }>(
@@ -275,7 +274,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
       mustHold(status !== 'pending', 'all work ends', () => `${about} is pending`);
       mustHold(
         status !== 'failed' || code === 'unknown_product' || code === 'sale_mismatch',
-        'no fault of ours ends a notice',
+        'no notice fails because of an internal error',
         () => about,
       );
       mustHold(!isRemoved || body === null, 'no data of removed students remain', () => `${about} is kept`);
@@ -288,14 +287,14 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     mustHold(
       rows.length <= sentNotices.length && rows.length >= sentNotices.filter(({ isAnswered }) => isAnswered).length,
       'an acknowledged change remains',
-      () => `${rows.length} notices are kept of ${sentNotices.length}`,
+      () => `${rows.length} of ${sentNotices.length} notices are stored`,
     );
     return rows.flatMap(({ status, body }) =>
       status === 'processed' && body !== null ? [JSON.parse(body) as Body] : [],
     );
   }
 
-  /** Whether no notice of the sale names a removed buyer. In this case all notices of the sale still exist. */
+  /** If no notice of the sale names a removed buyer, all notices of the sale still exist. */
   function isWhole(id: string): boolean {
     return sentNotices.every(
       ({ body, buyer }) =>
@@ -427,7 +426,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
         one.endLooksAt === null && one.accessEndedAt?.getTime() === ended?.getTime(),
         'all work ends',
         () =>
-          `the end of ${one.externalId} is noted as ${one.accessEndedAt?.toISOString()}, its access ended ${ended?.toISOString()}; looked at ${one.endLooksAt?.toISOString()}`,
+          `the recorded end of ${one.externalId} is ${one.accessEndedAt?.toISOString()}, its access ended ${ended?.toISOString()}; the next check is at ${one.endLooksAt?.toISOString()}`,
       );
     }
   }
@@ -461,7 +460,7 @@ const purchasesIn = (processed: readonly Body[], id: string) => processed.filter
 const ofSubscription = (processed: readonly Body[], event: string) =>
   processed.filter((body) => body.event === event && body.subscription?.id === subscription);
 
-/** Expects that a purchase is the sum of its notices. */
+/** Expects that a purchase is the same as if its notices had arrived in order. */
 function expectPurchase(row: PurchaseRow, processed: readonly Body[]): void {
   const notices = purchasesIn(processed, row.externalId);
   const refundTimes = notices

@@ -1,6 +1,5 @@
 /**
- * The scenario of the index of an agent's material: lessons, files and agents change while a run reads them, and the index must contain the
- * changes.
+ * The scenario of indexed sources of agents: lessons, files and agents change while a run reads them. The index must contain the changes.
  */
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
@@ -69,7 +68,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
   const files = [await addFile(100), await addFile(101), await addFile(102)];
   const agents = [await addAgent(), await addAgent()];
   const faults: unknown[] = [];
-  /** All texts that were read, because a passage must come from one of these texts. */
+  /** Each passage in the index must come from one of these texts. */
   const readTexts = new Set<string>();
   let mood: ReaderMood = 'reads';
 

@@ -105,7 +105,7 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
     };
     const at = new Date(beginning + days * dayMs).toISOString();
     return {
-      label: `access of ${studentId} to space ${space.id}: ${['given', 'given', 'given from then', 'taken', 'given back', 'with an end'][which]}`,
+      label: `access of ${studentId} to space ${space.id}: ${['granted', 'granted', 'granted from a later day', 'revoked', 'restored', 'granted with an end'][which]}`,
       async run() {
         if (which < 3) {
           const from = which === 2 ? { starts_at: at } : {};
@@ -140,8 +140,8 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
   }
 
   /**
-   * Whether the student has left the space or is banned. If a student who was never a member asks to leave, nothing changes, so the space
-   * may add this student later.
+   * Whether the student has left the space or is banned. If a student was never a member, a request to leave has no effect. The space may
+   * add this student later.
    */
   async function isOutOf(spaceId: Id, studentId: Id): Promise<boolean> {
     const rows = await sim.postgres.ask(

@@ -212,7 +212,7 @@ export async function expectReadable(sim: Simulation, store: SimulatedStore): Pr
     mustHold(
       key.startsWith(keyPrefix[visibility]),
       'a file is in one bucket',
-      () => `file ${id} is ${visibility}, and stands at ${key}`,
+      () => `file ${id} is ${visibility}, but its key is ${key}`,
     );
   }
   return files;
@@ -247,7 +247,7 @@ export async function expectNothingElse(sim: Simulation, store: SimulatedStore):
   mustHold(
     leftKeys.length === 0,
     'objects without an owner are erased',
-    () => `left in the store: ${leftKeys.join(', ')}`,
+    () => `remaining objects: ${leftKeys.join(', ')}`,
   );
   const rows = await sim.postgres.ask<{ key: string }>(
     `SELECT object_key AS key FROM leftover_objects UNION ALL SELECT id::text FROM media WHERE erases_at IS NOT NULL AND removed_at IS NOT NULL`,

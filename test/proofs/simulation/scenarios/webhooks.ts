@@ -139,7 +139,7 @@ async function deliveries(
         one.endpointId === endpointId &&
         one.endedAt === undefined &&
         begunAt < one.leaseUntil &&
-        // A slow process may see the claim of another process instead of its own.
+        // If a process is slow, another process may have claimed the row again.
         (one.fence < fence || (one.fence === fence && !sim.slow)),
     );
     mustHold(
@@ -337,7 +337,7 @@ async function deliveries(
     );
   }
 
-  /** Expects that, if a claim left its attempt open, the next claim has ended this attempt (ENG-2). */
+  /** Expects that each claim ends an open attempt of an earlier claim (ENG-2). */
   async function expectAttempts(): Promise<void> {
     const openAttempts = await sim.postgres.ask<{ id: Id; fence: number }>(
       `SELECT delivery_id AS id, fence FROM webhook_attempts attempt

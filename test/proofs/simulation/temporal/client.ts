@@ -16,7 +16,7 @@ interface ClientSettings {
   /** Whether Temporal still receives a call that fails for the caller. */
   arrives: () => boolean;
   onLost: () => void;
-  /** @param isDouble whether this signal is a second copy of a signal that arrived in time */
+  /** @param isDouble whether the signal has already arrived once in time */
   signalLater: (run: Run, isDouble: boolean) => void;
 }
 

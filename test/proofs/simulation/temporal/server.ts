@@ -76,7 +76,7 @@ interface TemporalSettings {
   perform: (worker: SimulatedProcess, task: ActivityTask, beat: () => void) => Promise<unknown>;
   isGivenTwice: () => boolean;
   settle: () => Promise<void>;
-  /** Temporal calls this function when a run fails. No run of the product may fail. */
+  /** The server calls this function when a run fails. No run of the product may fail. */
   onFailedRun: (workflowId: string, error: unknown) => void;
 }
 
@@ -146,8 +146,8 @@ export class SimulatedTemporal {
   }
 
   /**
-   * Handles the death of a process. If a local activity was lost, Temporal notices this when the workflow task times out. All other lost
-   * activities end at their own time limits.
+   * Handles the death of a process. Its local activities end when the workflow task times out. Its other activities end at their time
+   * limits.
    */
   died(process: SimulatedProcess): void {
     for (const run of this.runs.values()) {

@@ -1,6 +1,6 @@
 /**
- * Replaces `@temporalio/workflow` in simulated runs, with only the functions that workflows/ uses. Each call goes to the run whose code
- * makes the call. module-hooks.ts loads this file instead of the module, and does not need platform/load.mjs.
+ * Replaces `@temporalio/workflow` in simulated runs, with only the functions that workflows/ uses. Each call affects the run that made the
+ * call. module-hooks.ts loads this file instead of the module.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 

@@ -1,6 +1,6 @@
 /**
- * Simulates a cluster on this machine. It applies manifests as Helm and Kubernetes do, in the same order. A pod is a process of a build on
- * its own address (127.x.y.z), with the arguments, variables, secrets, probes and grace period of its manifest. The variables of the image
+ * Simulates a cluster on this machine. It applies manifests as Helm and Kubernetes do, in the same order. Each pod is a process with its
+ * own address (127.x.y.z). It has the arguments, variables, secrets, probes and grace period of its manifest. The variables of the image
  * come from deploy/Dockerfile. The simulation has no network, volumes, limits or accounts as in a real cluster.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ interface ClusterOptions {
   readonly directory: string;
   readonly builds: Readonly<Record<string, InstalledBuild>>;
   readonly secrets: Readonly<Record<string, Environment>>;
-  /** The cluster tells this balancer when a pod of the API becomes ready or unready, and when the pod leaves the service. */
+  /** The load balancer. The cluster tells it when a pod of the API becomes ready or unready, and when the pod ends. */
   readonly service: { tell(url: string, isReady: boolean): void; remove(url: string): void };
 }
 
@@ -50,7 +50,7 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** About this long after the beginning of a pod's end, Kubernetes tells the proxies that the pod is ending. */
+/** When a pod begins to end, the proxies of Kubernetes learn this about one second later. */
 const endpointsLagMs = 1_000;
 const portOfApi = 'http';
 

@@ -77,7 +77,7 @@ export interface Resource {
   };
 }
 
-/** @returns the template of the pods; the resource itself if it is a pod; undefined without pods */
+/** @returns the template of the pods, or the pod; undefined if the resource has no pods */
 export function templateOf({ kind, metadata, spec }: Resource): PodTemplate | undefined {
   if (kind !== 'Pod') return spec?.template;
   return { metadata: { labels: metadata.labels ?? {} }, spec: spec as unknown as PodTemplate['spec'] };

@@ -33,7 +33,7 @@ const factEveryMs = 150;
 /** After a refused attempt, the next attempt waits half a minute. */
 const toldWithinMs = 3 * 60_000;
 
-/** For each step, the current release, and the previous release if it still runs. */
+/** Each step has a current release, and a previous release if its workers still run. */
 const steps: readonly { title: string; release: BuildName; previous?: BuildName }[] = [
   { title: 'upgrade', release: 'starboard', previous: 'port' },
   { title: 'rollback by one command', release: 'port', previous: 'starboard' },
@@ -140,7 +140,6 @@ const valuesFile = path.join(import.meta.dirname, 'roll.yaml');
 
 const pidsOf = (cluster: Cluster, words: string) => cluster.pods(words).map(({ pid }) => pid);
 
-/** @throws Problem unless the API belongs to the current release, and the workers belong to the current and the previous release */
 function requirePods(cluster: Cluster, tags: { release: string; previous?: string }, title: string): void {
   const tagsOf = (words: string) => [...new Set(cluster.pods(words).map(({ tag }) => tag))].toSorted().join();
   const workers = [tags.release, ...(tags.previous === undefined ? [] : [tags.previous])].toSorted().join();

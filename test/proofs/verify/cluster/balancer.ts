@@ -1,4 +1,4 @@
-/** A balancer in front of the frontends of a cluster. It distributes connections over the frontends that accept them. */
+/** A load balancer in front of the Temporal cluster. It distributes connections over the nodes that accept them. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { host } from '../../../../dev/stack/ports.ts';
@@ -14,7 +14,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   const sockets = new Set<net.Socket>();
   let connectionCount = 0;
 
-  /** Remembers a socket until it ends, and then also ends the other socket of the pair. */
+  /** Ends the other socket of a pair when this socket ends. */
   function track(socket: net.Socket, other: net.Socket): void {
     sockets.add(socket);
     socket.on('error', () => other.destroy());

@@ -26,7 +26,7 @@ describe('nodeConfiguration of the cluster proof', () => {
     expect(readFileSync(filepath, 'utf8')).to.match(/^matching\.enableFairness:\n {2}- value: true\n/m);
   });
 
-  it('gives the nodes the same store and different ports', () => {
+  it('gives both nodes the same database and different ports', () => {
     expect(one.persistence).to.deep.equal(other.persistence);
     const { default: runs, visibility } = one.persistence.datastores;
     expect([runs.sql.databaseName, visibility.sql.databaseName]).to.deep.equal(['temporal', 'temporal_visibility']);

@@ -1,5 +1,5 @@
 /**
- * The configuration of a node of the cluster. It is the configuration that the image of Temporal derives from the variables of
+ * Makes the configuration of a node of the cluster. The image of Temporal makes this configuration from the variables in
  * deploy/compose.yaml.
  */
 import path from 'node:path';

@@ -53,8 +53,8 @@ export async function startCluster(site: Site, server: string, store: ClusterSto
     await Promise.all(nodes.map((node) => node.kill()));
   };
   site.stops.push(stop);
-  // The nodes start one after another. If two nodes find empty databases at the same time, both write the metadata of the cluster, and one
-  // ends.
+  // The nodes start one after another. If two nodes found empty databases at the same time, both would write the metadata of the cluster,
+  // and one would end.
   for (const node of nodes) await node.start();
   const [first, second] = nodes;
   if (!first || !second) throw new Error('The cluster needs two nodes');

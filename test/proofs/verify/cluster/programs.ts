@@ -1,6 +1,5 @@
 /**
- * Finds the server of Temporal and its schema tool on the PATH, or builds them from their Go module. Both programs have the version that
- * deploy/compose.yaml names.
+ * Finds Temporal's server and schema tool on the PATH, or builds them from their Go module. Both have the version in deploy/compose.yaml.
  */
 import { locate } from '../../../../dev/components.ts';
 import type { Component } from '../../../../dev/components/catalogue.ts';

@@ -1,5 +1,5 @@
 /**
- * Makes a load that needs the master key: signed webhooks, rotations of secrets, notices with proofs, unsubscribe links, and suppressions.
+ * Makes work that needs the master key: signed webhooks, rotations of secrets, signed sales notices, unsubscribe links, and suppressions.
  */
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,7 +25,7 @@ const noticeSecret = 'the secret of the shop';
 
 interface Load {
   expectLinks(status: number): Promise<void>;
-  /** Ends the load. @throws Problem when a fact, a notice or a suppression was lost or refused */
+  /** @throws Problem when a fact, a notice or a suppression was lost or refused */
   finish(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -184,7 +184,7 @@ interface Call {
   acceptedStatus?: number;
 }
 
-/** Calls one API process after the other, and repeats a call if a restart interrupts it. */
+/** Calls one API process after the other, and repeats a call that a restart interrupted. */
 function apiCaller(urls: () => readonly string[]) {
   let callCount = 0;
   return async (

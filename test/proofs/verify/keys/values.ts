@@ -9,7 +9,7 @@ import { progress } from '../../faults/progress.ts';
 
 const batch = 5_000;
 
-/** Writes endpoints and closed notices as an earlier release did. Their sealed values do not contain the id of the key that sealed them. */
+/** Writes endpoints and closed notices as an earlier release did. Their sealed values contain no key id. */
 export async function fillUnder(
   db: Database,
   vault: Vault,

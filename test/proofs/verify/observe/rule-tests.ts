@@ -47,7 +47,7 @@ export async function runRuleTests(directory: string): Promise<RuleTests> {
   };
 }
 
-/** @returns the alerts that differ from the expectations of the tests; the output of promtool goes to stderr */
+/** @returns the alerts that did not behave as the tests expect; the output of promtool goes to stderr */
 async function unexpectedIn(file: string, tests: readonly object[]): Promise<Set<string>> {
   const document = { rule_files: [rulesCopy], evaluation_interval: '1m', tests };
   await writeFile(file, JSON.stringify(document)); // JSON is YAML

@@ -158,7 +158,7 @@ async function breakRows(client: pg.Client): Promise<void> {
     `INSERT INTO facts (id, club_id, type, student_id, occurred_at, recorded_at, due_at, attempt_count)
      SELECT gen_random_uuid(), gen_random_uuid(), 'student.created', gen_random_uuid(), now(), now() - interval '1 h', now() + interval '1 d', 3`,
   );
-  // Inserts a copy of a delivery of the tour. The time of the copy is outside all partitions.
+  // Inserts a copy of a delivery with a time that no partition covers.
   await client.query(
     `INSERT INTO webhook_deliveries
      SELECT moved.* FROM (SELECT * FROM webhook_deliveries LIMIT 1) one,

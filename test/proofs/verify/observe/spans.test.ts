@@ -55,7 +55,7 @@ describe('startSpanReceiver', () => {
 });
 
 describe('requireTraceOfASignUp', () => {
-  it('finds the trace that leads from the request through both processes to the receiver', () => {
+  it('finds a trace from the sign-up request to the webhook request', () => {
     expect(requireTraceOfASignUp(trace)).to.equal(7);
   });
 

@@ -46,8 +46,7 @@ export async function startSpanReceiver(): Promise<SpanReceiver> {
 }
 
 /**
- * The names of the spans in their order. The first span is the API request, and the last span is the request to the receiver. The spans of
- * the Koa middleware are left out.
+ * From the API request to the request to the receiver, without the spans of the Koa middleware.
  */
 const expectedNames = [
   'POST /v1/clubs/{clubId}/classroom/sign-up',

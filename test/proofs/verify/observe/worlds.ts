@@ -1,11 +1,11 @@
-/** Series in the notation of promtool, with a value for each minute: for normal operation, and for each alert. */
+/** Metrics for normal operation and for each alert, in the notation of promtool. Each series has a value for each minute. */
 import type { AlertName } from '../../../../dev/alerts/rules-file.ts';
 
 /** The values of each series over time. The key is the series. */
 export type SeriesValues = Readonly<Record<string, string>>;
 
 interface Break {
-  /** The series while the watched part is broken. They replace the series with the same names in {@link normalLife}. */
+  /** The series while something is broken. They replace the series with these names in {@link normalLife}. */
   readonly series: SeriesValues;
   readonly fires: readonly Readonly<Record<string, string>>[];
   /** The minute at which the alert must fire. */
@@ -25,7 +25,6 @@ function at(name: string, process: string): string {
   return `${metric}{${labels === '' ? '' : `${labels}, `}${process}}`;
 }
 
-/** Two workers export the same values from Postgres. */
 const inWorkers = (name: string, values: string): SeriesValues =>
   Object.fromEntries(workers.map((worker) => [at(name, worker), values]));
 const inOne = (name: string, values: string): SeriesValues => ({ [at(name, workers[0] ?? '')]: values });

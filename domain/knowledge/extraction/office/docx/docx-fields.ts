@@ -28,8 +28,7 @@ export class DocxFields {
   }
 
   /**
-   * Closes the fields whose instruction does not end in its paragraph. Otherwise such an incorrect file would hide the rest of the
-   * document.
+   * Closes each field whose instruction has no end in this paragraph. Otherwise one incorrect field would hide the rest of the document.
    */
   endParagraph(): void {
     this.#open = this.#open.filter((hasResult) => hasResult);

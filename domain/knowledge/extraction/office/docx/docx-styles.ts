@@ -5,8 +5,8 @@ import { childOf, childrenOf, type XmlElement } from '../../../../../platform/co
 export interface ListPlace {
   list: string;
   /**
-   * The level, from 0. Undefined if the style or the paragraph does not state the level. Then the definition of the list names the style at
-   * one of its levels.
+   * The level, from 0. Undefined if the style or the paragraph does not state the level. The definition of the list then names the style at
+   * the right level.
    */
   level: number | undefined;
 }

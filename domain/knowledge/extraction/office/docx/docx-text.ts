@@ -55,8 +55,8 @@ interface OpenParagraph {
 }
 
 /**
- * The names of elements that are not text of the document. Elements for properties, which are recognized by the end of their name, are not
- * text either.
+ * The names of elements that are not text of the document. Elements for properties are not text either, but the end of their name shows
+ * this.
  */
 const passedOver = new Set(['w:del', 'w:moveFrom', 'w:sectPr']);
 const hardHyphen = '-';
@@ -300,8 +300,8 @@ class DocxReader {
 }
 
 /**
- * Some programs move letters of normal size by a few half points for a better look. Only letters that move by at least this many count as
- * raised or lowered.
+ * Some programs move letters of normal size by a few half points for a better look. Letters count as raised or lowered only if they move by
+ * at least this many half points.
  */
 const leastRise = 3;
 

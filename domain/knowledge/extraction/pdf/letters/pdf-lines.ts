@@ -164,7 +164,7 @@ function levelOf({ size, y }: Letter, base: { size: number; y: number }): Level 
   return up < (ratio > 0.8 ? -0.12 : -0.05) ? 'lowered' : 'even';
 }
 
-/** A longer text above or below the line is a line of its own. */
+/** In characters. A raised or lowered text with more characters counts as normal text. */
 const longestRaised = 16;
 
 function segmentOf(letters: readonly Cluster[]): Segment {

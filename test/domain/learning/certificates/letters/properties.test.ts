@@ -11,7 +11,7 @@ import {
   type PlacedGlyph,
 } from '../../../../../domain/learning/certificates/letters/shaping.ts';
 
-/** Some blocks contain letters of names. Very few fonts have the letters of the others. */
+/** Some blocks contain letters of names. Very few fonts have the letters of the other blocks. */
 const blocks = [
   [0x20, 0x7e],
   [0xa0, 0x24f],

@@ -85,7 +85,7 @@ describe('the bodies of access events', () => {
     });
 
   for (const reason of ['refund', 'cancellation', 'revocation', 'removal'] as const)
-    it(`of access.revoked for a ${reason} contain the revoked status, its time and reason`, async () => {
+    it(`contain the status revoked, the time and the reason (access.revoked, ${reason})`, async () => {
       const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, revoked: reason });
       const data = await dataOf('access.revoked', enrollment);
       expect(data).to.deep.include(expectedData(enrollment.studentId));

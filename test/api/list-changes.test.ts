@@ -1,0 +1,294 @@
+/** Tests the lists that take `updated_since` (CUR-6 to CUR-8). */
+import { expect } from 'chai';
+import type { ContractOperation, OperationId } from '../../contract/contract.ts';
+import { contractDocument } from '../../contract/document.ts';
+import { dereference, isObject, isReference, type JsonObject } from '../../contract/openapi.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { buildClub } from '../toolkit/builders/clubs.ts';
+import type { FurnishedClub } from '../toolkit/builders/furnished-club.ts';
+import { buildFullLists } from '../toolkit/builders/full-lists.ts';
+import { call, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { everyOperation, nameOf, operationOf, pathOf } from '../toolkit/drive/every-operation.ts';
+import { namedInPath } from '../toolkit/drive/named-records.ts';
+import { preparedClub, requestOf } from '../toolkit/drive/prepared-requests.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+
+const takes = (parameter: string) => (operation: ContractOperation) =>
+  operation.parameters.some(({ name }) => name === parameter);
+const lists = everyOperation.filter(takes('updated_since'));
+
+const tables: Readonly<Partial<Record<OperationId, string>>> = {
+  listCourses: 'courses',
+  listDeliveries: 'access_deliveries',
+  listCohorts: 'cohorts',
+  listWebhookEndpoints: 'webhook_endpoints',
+  listAgents: 'agents',
+  listAssignments: 'assignments',
+  listAssignmentExtensions: 'assignment_extensions',
+  listCampaigns: 'campaigns',
+  listAutomations: 'automations',
+  listCommunitySpaces: 'community_spaces',
+  listProducts: 'products',
+  listMediaFolders: 'media_folders',
+  listMentorships: 'mentorships',
+  listPurchases: 'purchases',
+  listSubscriptions: 'subscriptions',
+};
+
+/** Fields that change without a change of the record, as the descriptions of the lists say. */
+const computed = new Set([
+  'lesson_count',
+  'published_lesson_count',
+  'pending_deliveries',
+  'active_runs',
+  'total_runs',
+  'member_count',
+]);
+const embedded: Readonly<Record<string, readonly string[]>> = {
+  mentor: ['name'],
+  product: ['name'],
+  student: ['name', 'email'],
+};
+
+/** A record as text, without its computed fields and the signatures of addresses, which change each second. */
+function asText(record: JsonObject): string {
+  const fields = Object.entries(record).map(([name, value]) => {
+    if (computed.has(name)) return [name];
+    const without = embedded[name];
+    return without && isObject(value)
+      ? [name, Object.entries(value).filter(([key]) => !without.includes(key))]
+      : [name, value];
+  });
+  return JSON.stringify(fields).replaceAll(/X-Amz-(?:Date|Signature)=\w+/g, '');
+}
+
+const idOf = (record: JsonObject): string => String(record['id'] ?? (record['student'] as JsonObject)['id']);
+
+const pathIn = (operation: ContractOperation, club: FurnishedClub): string =>
+  pathOf(operation, {
+    clubId: club.id,
+    ...Object.fromEntries(namedInPath(operation, 'admin').map(({ place, record }) => [place, club.records[record]])),
+  });
+
+type Values = Readonly<Record<string, string | number>>;
+
+const read = (operation: ContractOperation, club: FurnishedClub, query: Values = {}): Promise<Answer> => {
+  const text = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  return call('GET', `${pathIn(operation, club)}?${text.toString()}`, { token: club.owner.token });
+};
+
+type RecordsById = ReadonlyMap<string, JsonObject>;
+
+/** The records of a list by id. A list of a record that the operation deleted is empty. */
+async function readRecords(
+  operation: ContractOperation,
+  club: FurnishedClub,
+  query: Values = {},
+): Promise<RecordsById> {
+  const { status, body } = await read(operation, club, { page_size: 100, ...query });
+  const rows: JsonObject[] = status === 200 ? body.data : [];
+  return new Map(rows.map((row) => [idOf(row), row]));
+}
+
+const readAll = (club: FurnishedClub): Promise<RecordsById[]> =>
+  Promise.all(lists.map((operation) => readRecords(operation, club)));
+
+/** Makes all records of the club old: their last changes lie before `updatedSince`. The trigger would write the present time. */
+async function age(clubId: Id): Promise<void> {
+  const source = await testDatabase();
+  await source.transaction(async (tx) => {
+    await tx.query('SET LOCAL session_replication_role = replica');
+    for (const table of Object.values(tables)) {
+      const ofClub =
+        table === 'assignment_extensions'
+          ? `assignment_id IN (SELECT id FROM assignments WHERE club_id = $1)`
+          : 'club_id = $1';
+      await tx.query(
+        `UPDATE ${table} SET updated_at = '2020-01-01', changed_at = '2020-01-01T00:00:00.123456Z' WHERE ${ofClub}`,
+        [clubId],
+      );
+    }
+  });
+}
+
+const afterAging = '2021-01-01T00:00:00Z';
+
+describe('updated_since', function () {
+  this.timeout(60_000);
+
+  it('belongs to every list for API keys whose records have `updated_at`, but one', () => {
+    const recordOf = ({ path }: ContractOperation): JsonObject => {
+      const response = contractDocument.paths[path]?.get?.responses['200'];
+      const media = response && !isReference(response) ? response.content?.['application/json'] : undefined;
+      const { schemas } = contractDocument.components;
+      const answer = isObject(media) && isObject(media['schema']) ? dereference(media['schema'], schemas) : {};
+      const data = isObject(answer['properties']) ? answer['properties']['data'] : undefined;
+      const items = isObject(data) && isObject(data['items']) ? dereference(data['items'], schemas) : {};
+      return isObject(items['properties']) ? items['properties'] : {};
+    };
+    const expected = everyOperation.filter(
+      (operation) =>
+        operation.scope !== undefined &&
+        takes('cursor')(operation) &&
+        takes('page')(operation) &&
+        'updated_at' in recordOf(operation),
+    );
+    const ids = (operations: readonly ContractOperation[]) =>
+      operations.map(({ operationId }) => operationId).toSorted();
+    expect([...ids(lists), 'listAgentSources'].toSorted()).to.deep.equal(ids(expected));
+    expect(ids(lists)).to.deep.equal(Object.keys(tables).toSorted());
+  });
+
+  describe('lists each record that changes by', () => {
+    const writes = everyOperation.filter(
+      ({ method, pathParameters, contentTypes }) =>
+        method !== 'get' && pathParameters.includes('clubId') && !contentTypes.includes('text/event-stream'),
+    );
+    const changing = new Set<string>();
+    for (const operation of writes)
+      for (const kind of operation.auth)
+        it(`${nameOf(operation)} (${kind})`, async () => {
+          const club = await preparedClub(operation);
+          await age(club.id);
+          const before = await readAll(club);
+          const { path, ...request } = await requestOf(operation, kind, club);
+          await call(operation.method.toUpperCase(), path, request);
+          for (const [index, records] of (await readAll(club)).entries()) {
+            const list = lists[index] as ContractOperation;
+            const changed = [...records].filter(([id, record]) => {
+              const former = before[index]?.get(id);
+              return !former || asText(former) !== asText(record);
+            });
+            if (changed.length === 0) continue;
+            changing.add(operation.operationId);
+            const listed = await readRecords(list, club, { updated_since: afterAging });
+            for (const [id, record] of changed) {
+              expect([...listed.keys()], `${list.operationId}: ${asText(record)}`).to.include(id);
+              expect(String(record['updated_at']) > afterAging, `updated_at of ${asText(record)}`).to.equal(true);
+            }
+          }
+        });
+
+    it('at least 40 operations', () => {
+      expect(changing.size).to.be.at.least(40);
+    });
+  });
+
+  it('lists the assignments whose position changes by an order or a deletion of others', async () => {
+    const club = await buildFullLists();
+    const list = operationOf('listAssignments');
+    const ids = [...(await readRecords(list, club)).keys()];
+    await age(club.id);
+    const { token } = club.owner;
+    const lesson = `/v1/clubs/${club.id}/lessons/${club.records.lesson}/assignments`;
+    const removed = await call('DELETE', `/v1/clubs/${club.id}/assignments/${ids[1]}`, { token });
+    expect(removed.status, removed.text).to.equal(204);
+    const later = await readRecords(list, club, { updated_since: afterAging });
+    expect([...later.keys()]).to.deep.equal(ids.slice(2));
+    expect([...later.values()].every((record) => String(record['updated_at']) > afterAging)).to.equal(true);
+    await age(club.id);
+    const reversed = ids.filter((_, index) => index !== 1).toReversed();
+    const ordered = await call('PUT', `${lesson}/order`, { token, body: { assignment_ids: reversed } });
+    expect(ordered.status, ordered.text).to.equal(204);
+    const all = await readRecords(list, club, { updated_since: afterAging });
+    expect([...all.keys()]).to.deep.equal(reversed);
+    expect([...all.values()].every((record) => String(record['updated_at']) > afterAging)).to.equal(true);
+  });
+
+  describe('of a full club', () => {
+    let club: FurnishedClub;
+    before(async () => {
+      club = await buildFullLists();
+      await age(club.id);
+    });
+
+    for (const operation of lists)
+      it(`leaves out older records, and includes the records of its instant: ${nameOf(operation)}`, async () => {
+        const all = await read(operation, club, { page_size: 100 });
+        expect(all.body).not.to.have.property('next_updated_since');
+        const none = await read(operation, club, { updated_since: afterAging });
+        expect([none.body.data, none.body.total]).to.deep.equal([[], 0]);
+        for (const since of ['2020-01-01T00:00:00.123Z', '2020-01-01T01:00:00.123456+01:00', '2020-01-01t00:00:00z']) {
+          const { body } = await read(operation, club, { page_size: 100, updated_since: since });
+          expect(body.data.map(asText)).to.deep.equal(all.body.data.map(asText));
+          expect(body.total).to.equal(all.body.total);
+        }
+        expect((await read(operation, club, { updated_since: '2020-01-01T00:00:00.124Z' })).body.total).to.equal(0);
+        const changed = all.body.data.slice(1, 3).map(idOf);
+        const table = tables[operation.operationId] ?? '';
+        const key = table === 'assignment_extensions' ? 'student_id' : 'id';
+        await (
+          await testDatabase()
+        ).query(`UPDATE ${table} SET updated_at = updated_at WHERE ${key} = ANY ($1)`, [changed]);
+        const query = { page_size: 1, updated_since: afterAging };
+        const { body: first } = await read(operation, club, query);
+        const { body: second } = await read(operation, club, { ...query, cursor: first.next_cursor });
+        expect([...first.data, ...second.data].map(idOf)).to.deep.equal(changed);
+        expect([first.total, second.total, second.next_cursor]).to.deep.equal([2, 2, undefined]);
+      });
+
+    it('answers the same `next_updated_since` on all pages of a walk, shortly before its first page', async () => {
+      const operation = operationOf('listCourses');
+      const query = { page_size: 1, updated_since: '2020-01-01T00:00:00Z' };
+      const source = await testDatabase();
+      const [{ now }] = await source.query<[{ now: Date }]>('SELECT clock_timestamp() AS now');
+      const first = (await read(operation, club, query)).body;
+      expect(new Date(first.next_updated_since).getTime()).to.be.at.most(now.getTime());
+      let cursor: string | undefined = first.next_cursor;
+      let pages = 1;
+      for (; cursor !== undefined; pages++) {
+        const { body } = await read(operation, club, { ...query, cursor });
+        expect(body.next_updated_since).to.equal(first.next_updated_since);
+        cursor = body.next_cursor;
+      }
+      expect(pages).to.equal(first.total);
+    });
+
+    it('is part of the cursor', async () => {
+      const operation = operationOf('listCourses');
+      const query = { page_size: 1, updated_since: '2020-01-01T00:00:00Z' };
+      const { next_cursor: cursor } = (await read(operation, club, query)).body;
+      const { next_cursor: whole } = (await read(operation, club, { page_size: 1 })).body;
+      expectError(await read(operation, club, { cursor }), 'invalid_cursor');
+      expectError(await read(operation, club, { cursor, updated_since: '2020-01-01T00:00:01Z' }), 'invalid_cursor');
+      expectError(await read(operation, club, { ...query, cursor: whole }), 'invalid_cursor');
+      expectError(await read(operation, club, { ...query, cursor, page: 2 }), 'malformed_request');
+    });
+
+    it('works with the other filters, and with pages', async () => {
+      const operation = operationOf('listCourses');
+      const since = '2020-01-01T00:00:00Z';
+      const drafts = await read(operation, club, { status: 'draft', page_size: 100 });
+      const listed = await read(operation, club, { status: 'draft', page_size: 100, updated_since: since });
+      expect(listed.body.data.map(asText)).to.deep.equal(drafts.body.data.map(asText));
+      const all = await read(operation, club, { page_size: 100 });
+      const second = await read(operation, club, { page: 2, page_size: 1, updated_since: since });
+      expect(second.body.data.map(asText)).to.deep.equal(all.body.data.slice(1, 2).map(asText));
+      expect(second.body.next_updated_since).to.be.a('string');
+    });
+
+    it('is refused if it is no time, or a time that does not exist', async () => {
+      const operation = operationOf('listCourses');
+      for (const since of ['', 'x', '2026', '2026-01-01', '1767225600', '2026-01-01T00:00:00', '2026-01-01 00:00:00'])
+        expect((await read(operation, club, { updated_since: since })).status, since).to.equal(422);
+      for (const since of [
+        '2026-02-30T00:00:00Z',
+        '2026-01-01T25:00:00Z',
+        '2016-12-31T23:59:60Z',
+        '2026-01-01T00:00:00+99:00',
+      ])
+        expectError(await read(operation, club, { updated_since: since }), 'invalid_request');
+      const token = club.owner.token;
+      const twice = `${pathIn(operation, club)}?updated_since=${afterAging}&updated_since=${afterAging}`;
+      expectError(await call('GET', twice, { token }), 'malformed_request');
+    });
+
+    it('shows no records of another club', async () => {
+      const other = await buildClub();
+      const path = `/v1/clubs/${other.id}/courses?updated_since=2020-01-01T00:00:00Z`;
+      expect((await call('GET', path, { token: other.owner.token })).body.data).to.deep.equal([]);
+    });
+  });
+});

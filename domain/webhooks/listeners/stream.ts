@@ -95,7 +95,7 @@ async function* eventsOf(
       for (const { type, body, ...read } of events) {
         if (over.aborted || performance.now() - readAt > listenerRules.pageLastsMs) break;
         position = { position: read.position, at: read.createdAt };
-        if (body === null) continue;
+        if (body === null || type === null) continue;
         yield { id: idAt(position), event: type, data: JSON.parse(body) as RecordOf<'WebhookEnvelope'> };
         sentAt = performance.now();
       }
@@ -165,7 +165,8 @@ async function hasEvents(
 interface EventRow {
   position: string;
   createdAt: Date;
-  type: EventType;
+  /** Null only for bodies that have no position. */
+  type: EventType | null;
   /** Null if the listener does not want the type. */
   body: string | null;
 }

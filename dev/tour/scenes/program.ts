@@ -1,12 +1,13 @@
 /**
  * A program calls with an API key, through the SDK. It gives a student access, and repeats the request with the same key of idempotency. The
- * repetition has no second effect, and the audit log names the key once.
+ * repetition has no second effect, and the audit log names the key once. Then the program ends the access, and receives the event.
  */
 import { randomUUID } from 'node:crypto';
 import { createClient, itemsOf, type ClubLearningClient } from '../../../sdk/src/index.ts';
 import { Problem } from '../../problem.ts';
 import { host } from '../../stack/ports.ts';
 import type { Club, Scene } from '../scene.ts';
+import { programListens } from './listening.ts';
 
 /** The header of an answer that was kept (IDEM-3). */
 const replayHeader = 'Idempotent-Replayed';
@@ -25,7 +26,7 @@ export async function programCalls(
   begin(from, 'program.key');
   const { data: created } = await owner.createApiKey({
     path,
-    body: { name: 'CRM', scopes: ['deliveries:read', 'enrollments:read', 'enrollments:write'] },
+    body: { name: 'CRM', scopes: ['deliveries:read', 'enrollments:read', 'enrollments:write', 'events:read'] },
   });
   const { api_key: key, secret } = created;
   tell('program.scopes', { name: key.name, scopes: key.scopes.join(', ') });
@@ -50,7 +51,8 @@ export async function programCalls(
   const { operation, fields, created_at: at } = entry;
   tell('program.audit', { actor: entry.actor.kind, operation, fields: fields.join(', '), at });
 
-  // Next section: the program listens for events on this machine (`listen` of the SDK).
+  const revoke = () => program.revokeEnrollment({ path: { clubId, enrollmentId: first.data.id } });
+  await programListens(scene, { clubId, key: secret, revoke }, from + 2);
 }
 
 /** The delivery of the course that the sale of the tour opens. @throws Problem if there is none */

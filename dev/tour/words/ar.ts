@@ -97,6 +97,8 @@ export const ar: TourCatalogue = {
   'program.replayed': 'الإجابة الثانية هي الإجابة الأولى نفسها: {header}',
   'program.effects': 'عدد مرات منح الوصول: {count}',
   'program.audit': 'في سجل التدقيق قيد واحد للطلبين: {actor}، {operation} ({fields})، {at}',
+  'program.listens': 'يستقبل البرنامج الأحداث على هذا الجهاز، دون عنوان عام',
+  'program.heard': 'ينتهي حق الوصول، وبعد {ms} ملي ثانية يصل الحدث {type} إلى المستقبِل بتوقيع صحيح',
 
   'closer.title': 'نظرة أقرب',
   'closer.api_reference': 'مرجع واجهة البرمجة',

@@ -103,6 +103,8 @@ export const de: TourCatalogue = {
   'program.replayed': 'die zweite Antwort ist noch einmal die erste: {header}',
   'program.effects': 'Zahl der Zugänge: {count}',
   'program.audit': 'das Audit-Log hat einen Eintrag für beide Anfragen: {actor}, {operation} ({fields}), {at}',
+  'program.listens': 'Das Programm empfängt auf diesem Rechner, ohne öffentliche Adresse',
+  'program.heard': 'der Zugang endet, und {ms} ms später hat der Empfänger {type}, mit gültiger Signatur',
 
   'closer.title': 'GENAUER HINSEHEN',
   'closer.api_reference': 'Referenz der API',

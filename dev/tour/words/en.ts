@@ -98,6 +98,8 @@ export const en = {
   'program.replayed': 'the second answer is the first one again: {header}',
   'program.effects': 'number of accesses: {count}',
   'program.audit': 'the audit log has one entry for both requests: {actor}, {operation} ({fields}), {at}',
+  'program.listens': 'The program listens on this machine, without a public address',
+  'program.heard': 'the access ends, and {ms} ms later the receiver has {type}, with a valid signature',
 
   'closer.title': 'LOOK CLOSER',
   'closer.api_reference': 'API reference',

@@ -102,6 +102,8 @@ export const es: TourCatalogue = {
   'program.effects': 'número de accesos: {count}',
   'program.audit':
     'el registro de auditoría tiene una entrada para ambas peticiones: {actor}, {operation} ({fields}), {at}',
+  'program.listens': 'El programa escucha en este equipo, sin dirección pública',
+  'program.heard': 'el acceso termina, y {ms} ms después el receptor tiene {type}, con una firma válida',
 
   'closer.title': 'MÁS DE CERCA',
   'closer.api_reference': 'referencia de la API',

@@ -101,6 +101,8 @@ export const ptBR: TourCatalogue = {
   'program.effects': 'número de acessos: {count}',
   'program.audit':
     'o registro de auditoria tem uma entrada para as duas requisições: {actor}, {operation} ({fields}), {at}',
+  'program.listens': 'O programa escuta nesta máquina, sem endereço público',
+  'program.heard': 'o acesso termina e, {ms} ms depois, o receptor tem {type}, com uma assinatura válida',
 
   'closer.title': 'VEJA DE PERTO',
   'closer.api_reference': 'referência da API',

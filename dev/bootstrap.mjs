@@ -56,7 +56,7 @@ if (reason !== undefined) {
     fail(
       [
         `npm ci failed (exit code ${status === null ? 'none' : status}); see its own message above.`,
-        '  - Without a network: it needs the npm registry once. Connect, or point npm at a mirror: npm config set registry <url>',
+        '  - Without a network: connect once, because npm ci needs the npm registry. Or use a mirror: npm config set registry <url>',
         '  - With a proxy: npm config set https-proxy <url>',
         '  - Otherwise: remove node_modules and try again.',
       ].join('\n'),

@@ -38,8 +38,8 @@ export function findCaller(api: ApiDeps, operation: ContractOperation): Middlewa
 export const countAsClub: Middleware = async (context, next) => forClub(clubIdOf(context), next);
 
 /**
- * Without a club in the path, the club in the body counts. Requests with only a token share one group. Such a request may hold its
- * connection long: a confirmation can wait for the lock on a club's count of students.
+ * Counts the database connection of the request for the club that its body names, if the path names none. All requests that have only a
+ * token share one limit, because a confirmation can keep its connection while it waits for a lock.
  */
 export const countAsClubOfBody: Middleware = async (context, next) => {
   const { body } = context.request as unknown as { body?: { club_id?: unknown } };

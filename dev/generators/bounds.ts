@@ -77,7 +77,7 @@ const callsOf = (what: string, { limit, windowSeconds, scope }: Budget): Bound =
   beyond: '`429 rate_limited`',
 });
 
-/** Two parts of a club's limit for writes: what one caller may use at most, and what others cannot use up (LIM-24). */
+/** The largest part of a club's writes for one caller, and the part that is reserved for each caller (LIM-24). */
 function sharesOf(kind: SpenderKind): Bound[] {
   const budget = kind === 'file' ? limits.libraryUploadCreations : limits.clubWrites;
   const { own, share, reserve } = sharedBudget(budget, kind);

@@ -19,8 +19,8 @@ const configurations = {
 } as const;
 
 /**
- * @param languages the codes with which a language is compared, each with the key of its Postgres configuration
- * @param language the expression that is compared
+ * @param languages the Postgres configuration of each language code
+ * @param language the SQL expression of a language code
  */
 const stems = (languages: Readonly<Record<string, keyof typeof configurations>>, language: string) => {
   const cases = (configuration: (code: keyof typeof configurations) => string) =>

@@ -15,9 +15,9 @@ const backoff = { seconds: 5, longestSeconds: 600 } as const;
 export interface Room {
   limit: number;
   bulk: number;
-  /** Includes the rows that this relay is already handling. */
+  /** The limit for one club. Rows that this relay is already handling count against it. */
   perClub: number;
-  /** Includes the bulk rows that this relay is already handling. */
+  /** The limit for the bulk rows of one club. */
   bulkPerClub: number;
   /** The rows of each club that this relay is handling. */
   inHand: ReadonlyMap<Id, InHand>;

@@ -1,4 +1,4 @@
-/** Tests the headers and the metric of deprecated operations (VER-6). No operation is deprecated today, so an API gets a marked contract. */
+/** Tests the headers and the metric of deprecated operations (VER-6). No operation is deprecated today, so the test starts an API whose contract deprecates some. */
 import { expect } from 'chai';
 import { deprecatedRequests } from '../../api/metrics.ts';
 import { contractOperations, type ContractOperation, type Deprecation } from '../../contract/contract.ts';

@@ -216,7 +216,7 @@ for (const [title, make] of Object.entries(kinds)) {
     // that no sign-up used.
     const [A, B] = ['the phrase A of someone', 'the phrase B of someone'];
     for (const offered of [[A], [A, B], [A, A], [A, B, A], [A, B, B]]) {
-      it(`hides a known e-mail at sign-in after passwords ${offered.map((phrase) => phrase.at(11)).join(', ')}`, async () => {
+      it(`answers equally for known and unknown e-mails at a sign-in after sign-ups with the passwords ${offered.map((phrase) => phrase.at(11)).join(', ')}`, async () => {
         const known = await kind.build();
         const unknown = someone();
         for (const email of [known.email, unknown]) for (const phrase of offered) await kind.signUp(email, phrase);

@@ -20,16 +20,20 @@ describe('dev/tour: a program calls', () => {
   });
   after(() => api.stop());
 
-  it('makes a key, grants access once for two requests, and receives the event of its end', async () => {
+  it('makes a key, grants access once for two requests, and receives an event', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const delivery = await buildAccessDelivery(club.id);
     const lines: string[] = [];
     const environment = { MAILBOX_URL: 'http://127.0.0.1:9', API_PORT: String(api.port) };
     const scene = setScene({ environment, say: (line) => lines.push(line), receiver: undefined as never });
-    const told = programCalls(scene, { clubId: club.id, token: club.owner.token }, { studentId: student.id, from: 23 });
+    const scenePlayed = programCalls(
+      scene,
+      { clubId: club.id, token: club.owner.token },
+      { studentId: student.id, from: 23 },
+    );
     await fanOutRevocation(club.id);
-    await told;
+    await scenePlayed;
 
     const granted = lines.filter((line) => line === `   POST /v1/clubs/${club.id}/enrollments → 201`);
     expect(granted).to.have.length(2);

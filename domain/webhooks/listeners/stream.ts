@@ -46,7 +46,7 @@ interface Start {
 
 /**
  * Registers the listener.
- * @returns the function that opens the stream. The stream removes the listener when it ends, so the caller must open it
+ * @returns the function that opens the stream. The caller must call it, because only the end of the stream removes the listener
  * @throws DomainError invalid_cursor, listener_limit_reached
  */
 export async function openEventStream(

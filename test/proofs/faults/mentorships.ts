@@ -53,7 +53,7 @@ type Failpoint = (typeof failpoints)[number];
 const statements = { least: 1, most: 10 };
 const apiAtStatement = 'API at a statement';
 const victims = [...victimsWithMail.flatMap((victim) => [victim, apiAtStatement] as const), ...failpoints] as const;
-/** These kills come when no new work begins. They hit only reminders. */
+/** The number of further kills after the last booking. Only reminders are under way then. */
 const quietTurns = 3;
 const beginsEveryMs = 250;
 /** Reminders fall due at the next whole minute that is at least this far away, which leaves time for the bookings. */

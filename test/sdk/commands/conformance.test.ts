@@ -57,7 +57,7 @@ describe('conformance: a receiver with one flaw', function () {
     'refuses everything': ['valid delivery'],
   };
   for (const [flaw, expected] of Object.entries(failures))
-    it(`fails exactly its check: ${flaw}`, async () => {
+    it(`fails only in the check for this flaw: ${flaw}`, async () => {
       const rows = await judged(flaw as Flaw);
       expect(named(rows, 'fail')).to.deep.equal(expected);
       for (const { verdict, advice } of rows) if (verdict === 'fail') expect(advice).to.be.a('string');

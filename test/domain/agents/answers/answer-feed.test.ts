@@ -1,4 +1,4 @@
-/** Compares the feed of answers with a model. */
+/** Compares the feed of answers with a simple reference implementation. */
 import {
   answersChannel,
   createAnswersNotifier,

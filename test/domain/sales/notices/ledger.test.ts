@@ -207,7 +207,7 @@ describe('a sale', () => {
       expect(await facts(shop)).to.deep.equal([...paid, 'purchase.refunded', 'access.revoked']);
     });
 
-    it('keeps its access if the product’s setting changes later', async () => {
+    it('still gives access if the product’s setting changes later', async () => {
       const shop = await buildShop();
       await sell(shop, purchaseNotice(shop, 'paid'), refund(shop, { refunded_amount: 1_000 }));
       const change = { partial_refund_ends_access: true };
@@ -216,7 +216,7 @@ describe('a sale', () => {
       expect(await standing(shop)).to.deep.equal(['paid', '4900', '1000', null]);
     });
 
-    it('regains its access if the refund arrived first and stated no price', async () => {
+    it('gives access again if a refund without a price arrived before the payment', async () => {
       const shop = await buildShop();
       await sell(shop, refund(shop, { amount: 1_000 }));
       expect(await standing(shop)).to.deep.equal(['refunded', '1000', '1000', 'refund']);

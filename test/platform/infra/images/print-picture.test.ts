@@ -13,7 +13,7 @@ const make = (
   { mostBytes = 200_000, signal = new AbortController().signal }: { mostBytes?: number; signal?: AbortSignal } = {},
 ) => makePrintPicture(image, { box, mostBytes, signal });
 
-describe('the picture of an image for documents', function () {
+describe('the copy of an image for printed documents', function () {
   this.timeout(20_000);
   it('fits into its box, and is turned by the orientation tag', async () => {
     const turned = await plain(300, 1_200).withMetadata({ orientation: 6 }).jpeg().toBuffer();

@@ -16,7 +16,7 @@ interface Level {
    * means that no item restarts the count. Undefined means that an item of any higher level restarts it.
    */
   restart: number | undefined;
-  /** Whether all numbers in the written form are decimal digits. */
+  /** Whether each level of the number is written with the digits 0 to 9, as in `1.2`. */
   isDecimal: boolean;
   isHidden: boolean;
   style: string | undefined;

@@ -27,9 +27,9 @@ describe('the daily limits of mails (DEC-65)', () => {
 
   const warmUps = { clubs: [100, 200], domains: [50, 150] };
   for (const [what, clubDays, domainDays, most] of [
-    ['are those of new domains if club and domain are new', 0, 0, 50],
-    ['are those of new clubs if only the club is new', 0, 9, 100],
-    ['are those of new domains if only the domain is new', 9, 1, 150],
+    ['equal the limits of new domains if club and domain are new', 0, 0, 50],
+    ['equal the limits of new clubs if only the club is new', 0, 9, 100],
+    ['equal the limits of new domains if only the domain is new', 9, 1, 150],
     ['are the lower of the two limits for a new club', 0, 1, 100],
     ['are unlimited for an old club and an old domain', 9, 9, null],
     ['are the limits of the club for a new club without a domain', 1, null, 200],

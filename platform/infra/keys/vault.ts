@@ -75,7 +75,7 @@ export interface VaultOptions {
   former?: readonly Secret<Buffer>[];
   /** The lasting key has 32 bytes. If absent, it is derived from the current master key. */
   lasting?: Secret<Buffer>;
-  /** Whether sealed values contain the id of their key (ADR 40). Older releases cannot open these. By default true with former keys. */
+  /** Whether sealed values contain the id of their key (ADR 40). The default is true if former keys exist. */
   namesKeys?: boolean;
 }
 

@@ -1,5 +1,7 @@
 /** The loop of the fuzzer. Each round builds new clubs, sends requests to them, and checks and counts the answers. */
+import { isAuditedRead } from '../../../api/middleware/audit.ts';
 import type { OperationId } from '../../../contract/contract.ts';
+import { operationOf } from '../../toolkit/drive/every-operation.ts';
 import { rowCounts } from '../../toolkit/stack/database.ts';
 import { Deck } from './deck.ts';
 import { Draw } from './requests/draw.ts';
@@ -151,7 +153,9 @@ export async function judged(world: World, step: RequestStep, watched: boolean):
   const [first] = judgements;
   if (first && before && !mayLeave && !leavesRowsWhenRefused.has(step.operation)) {
     const after = await rowCounts();
-    const changed = Object.keys(after).filter((table) => after[table] !== before[table]);
+    const isRecorded = isAuditedRead(operationOf(step.operation)) && first.exchange.answer?.status === 200;
+    const mayChange = (table: string) => isRecorded && table === 'audit_entries'; // AUD-2
+    const changed = Object.keys(after).filter((table) => after[table] !== before[table] && !mayChange(table));
     if (changed.length > 0)
       first.broken.push({ rule: 'leaves nothing behind', what: `the refusal changed ${changed.join(', ')}` });
   }

@@ -71,6 +71,8 @@ export interface OperationObject {
   readonly 'x-moves-when'?: string;
   /** Why a list takes no `updated_since`, although its records have `updated_at`. It completes "because …". */
   readonly 'x-without-updated-since'?: string;
+  /** The list takes `updated_since`, although its records have no `updated_at`. */
+  readonly 'x-lists-changes'?: boolean;
   /** What can change in a record without a change of the record for `updated_since`. It completes "if only …". */
   readonly 'x-changes-without'?: string;
   /** The operation will go. The generator adds `deprecated` (`rules/deprecation.ts`). */

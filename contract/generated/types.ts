@@ -1487,6 +1487,8 @@ export interface components {
         RoleChange: {
             role: components["schemas"]["RoleInput"];
         };
+        DateTimeInput: string;
+        NextUpdatedSince: string;
         StudentCreation: {
             name: components["schemas"]["PersonName"];
             email: components["schemas"]["EmailInput"];
@@ -1498,7 +1500,6 @@ export interface components {
         };
         CourseStatus: "draft" | "published" | "archived";
         CourseStatusInput: "draft" | "published" | "archived";
-        DateTimeInput: string;
         MediaKind: "video" | "audio" | "image" | "document";
         MediaProvider: "hostedvideo_stream" | "objstore" | "videosite1" | "videosite2" | "external" | "protectedvideo";
         MediaStatus: "uploading" | "processing" | "ready" | "failed";
@@ -1563,7 +1564,6 @@ export interface components {
             updated_at: string;
             published_at?: string;
         };
-        NextUpdatedSince: string;
         Title: string;
         Description: string;
         PublicId: string;
@@ -4255,8 +4255,8 @@ export interface components {
         Cursor: string;
         PageSize: number;
         AdministratorId: string;
-        StudentId: string;
         UpdatedSince: components["schemas"]["DateTimeInput"];
+        StudentId: string;
         CourseId: string;
         ModuleId: string;
         LessonId: string;
@@ -4948,6 +4948,7 @@ export interface operations {
                 q?: string;
                 verified?: boolean;
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -4963,6 +4964,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -6142,6 +6144,7 @@ export interface operations {
                 delivery_id?: string;
                 revoked?: boolean;
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -6157,6 +6160,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -8097,6 +8101,7 @@ export interface operations {
                 status?: components["schemas"]["AssignmentSubmissionStatus"];
                 student_id?: string;
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -8113,6 +8118,7 @@ export interface operations {
                         shortened?: components["schemas"]["Shortened"];
                         counts: components["schemas"]["AssignmentSubmissionCounts"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -9101,6 +9107,7 @@ export interface operations {
                 student_id?: string;
                 revoked?: boolean;
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -9116,6 +9123,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -9810,6 +9818,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["RepositoryStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -9825,6 +9834,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -11206,6 +11216,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -11221,6 +11232,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -11363,6 +11375,7 @@ export interface operations {
                 archived?: boolean;
                 favorite?: boolean;
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -11378,6 +11391,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -12031,6 +12045,7 @@ export interface operations {
                 since?: components["schemas"]["DateTimeInput"];
                 until?: components["schemas"]["DateTimeInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -12046,6 +12061,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };

@@ -1,6 +1,6 @@
 /**
  * The changes of lists (CUR-6). A list takes `updated_since` if it has a cursor, if API keys may read it, and if its records have
- * `updated_at`. `x-without-updated-since` says why a list has none nevertheless.
+ * `updated_at` or the operation has `x-lists-changes`. `x-without-updated-since` says why a list has none nevertheless.
  */
 import { isObject, isReference, type OperationObject, type ParameterObject, type Reference } from '../openapi.ts';
 import type { OperationTraits } from './error-codes.ts';
@@ -10,12 +10,12 @@ type Parameters = readonly (ParameterObject | Reference)[];
 
 /** @param record the schema of the records, without references */
 export function listsChanges(
-  operation: Pick<OperationObject, 'x-without-updated-since'>,
+  operation: Pick<OperationObject, 'x-lists-changes' | 'x-without-updated-since'>,
   { hasCursor, hasScope }: Pick<OperationTraits, 'hasCursor' | 'hasScope'>,
   record: unknown,
 ): boolean {
   const properties = isObject(record) ? record['properties'] : undefined;
-  const hasUpdates = isObject(properties) && 'updated_at' in properties;
+  const hasUpdates = operation['x-lists-changes'] === true || (isObject(properties) && 'updated_at' in properties);
   return hasCursor && hasScope && hasUpdates && operation['x-without-updated-since'] === undefined;
 }
 

@@ -77,18 +77,19 @@ export async function listSubmissions(
     filter.student_id === undefined
       ? await countOfClub(db, clubId)
       : await countOfStudent(db, clubId, filter.student_id);
-  const total =
+  const tallied =
     filter.status === undefined ? counts.submitted + counts.approved + counts.changes_requested : counts[filter.status];
   const filters = all([
     sql`submission.club_id = ${clubId}`,
     filter.student_id === undefined ? undefined : sql`submission.student_id = ${filter.student_id}`,
     filter.status === undefined ? undefined : sql`submission.status = ${filter.status}`,
   ]);
-  const { rows, next } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: submissionColumns,
     from: sql`${withPlace} WHERE ${filters}`,
     orderBy: [ascending('submission.submitted_at', 'timestamptz'), ascending('submission.id', 'uuid')],
-    total,
+    changedAt: 'submission.changed_at',
+    total: tallied,
   });
   return { rows: rows.map((row) => ({ ...presentSummary(row), student: presentStudent(row) })), total, next, counts };
 }

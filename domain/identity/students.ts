@@ -74,12 +74,14 @@ export async function listStudents(
     columns: studentColumns,
     from: sql`${studentsWithClub} WHERE ${isListed(clubId, filter)}`,
     orderBy: order,
+    changedAt,
     total: () => countListed(db, { list: 'students', clubId, marked: filter.verified }),
   });
   return { rows: await Promise.all(rows.map((row) => presentStudent(row, storage))), total, next };
 }
 
 const order = newestFirst('student');
+const changedAt = 'student.changed_at';
 
 /** An SQL condition that is true if the list of the club's students contains the student. */
 function isListed(clubId: Id, { verified }: StudentFilter): Sql {
@@ -111,6 +113,7 @@ async function searchStudents(
     columns: studentColumns,
     from: sql`${studentsWithClub} WHERE student.id = ANY (${read}) AND student.removed_at IS NULL`,
     orderBy: order,
+    changedAt,
   }));
   return { rows: await Promise.all(rows.map((row) => presentStudent(row, storage))), total, next };
 }

@@ -81,6 +81,7 @@ export async function listSessions(
     columns: sessionColumns,
     from: sql`${withAll} WHERE ${filters}`,
     orderBy: [ascending('session.starts_at', 'timestamptz'), ascending('session.id', 'uuid')],
+    changedAt: 'session.changed_at',
     // One mentorship, mentor or student has few sessions, so the query counts their rows instead of reading tallies.
     ...(ofOne === undefined
       ? { total: () => countSessions(db, clubId, times, filters, now) }

@@ -57,6 +57,7 @@ export async function listShown(
     from: sql`${repositoriesWithCounts(viewer)} WHERE ${chosen}`,
     counted: sql`FROM repositories repository WHERE ${chosen}`,
     orderBy: newestFirst('repository'),
+    changedAt: 'repository.changed_at',
   });
   const covers = await coversOf(showing, rows, viewer);
   return { rows: rows.map((row) => present(row, covers)), total, next };

@@ -17,6 +17,7 @@ import { AccessDelivery } from './access-delivery.ts';
 import { oneOf } from '../one-of.ts';
 
 @Entity('enrollments')
+@Index('enrollments_changed', ['clubId', 'changedAt'])
 @Check('enrollments_source', oneOf('source', enrollmentSources))
 @Check('enrollments_revoked', `(revoked_at IS NULL) = (revoked_reason IS NULL)`)
 @Check('enrollments_revoked_reason', oneOf('revoked_reason', revocationReasons))
@@ -83,6 +84,10 @@ export class Enrollment {
 
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
+
+  /** The time of the last change of the row that a list shows (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
 
   @ManyToOne(() => Student, { onDelete: 'CASCADE' })
   student: Relation<Student>;

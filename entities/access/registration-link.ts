@@ -44,6 +44,10 @@ export class RegistrationLink {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
+  /** The time of the last change of the row that a list shows (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
+
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
   club: Relation<Club>;
 }

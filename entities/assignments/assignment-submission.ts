@@ -11,6 +11,7 @@ import { Assignment } from './assignment.ts';
 import { submissionStatuses, type SubmissionStatus } from './values.ts';
 
 @Entity('assignment_submissions')
+@Index('assignment_submissions_changed', ['clubId', 'changedAt'])
 @Check('assignment_submissions_status', oneOf('status', submissionStatuses))
 @Check('assignment_submissions_late', `(late IS NOT NULL) = (status = 'approved')`)
 @Check('assignment_submissions_reviewed', `(reviewed_at IS NULL) = (status = 'submitted')`)
@@ -63,6 +64,10 @@ export class AssignmentSubmission {
    */
   @Column({ type: 'boolean', nullable: true })
   late: boolean | null;
+
+  /** The time of the last change of the row that a list shows (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
 
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
   club: Relation<Club>;

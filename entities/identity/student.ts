@@ -9,6 +9,7 @@ import { accountOpeners, type AccountOpener } from './values.ts';
 export const removedStudentName = 'Removed student';
 
 @Entity('students')
+@Index('students_changed', ['clubId', 'changedAt'], { where: 'removed_at IS NULL' })
 @Index('students_club_email', ['clubId', 'email'], { unique: true })
 @Index('students_club_created', ['clubId', 'createdAt', 'id'], { where: 'removed_at IS NULL' })
 @Index('students_club_verified', ['clubId', 'createdAt', 'id'], {
@@ -90,6 +91,10 @@ export class Student {
 
   @Column({ type: 'timestamptz', nullable: true })
   removedAt: Date | null;
+
+  /** The time of the last change of the row that a list shows (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
 
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
   club: Relation<Club>;

@@ -10,6 +10,7 @@ import { Course } from './course.ts';
 import type { CertificateWarning } from './values.ts';
 
 @Entity('certificates')
+@Index('certificates_changed', ['clubId', 'changedAt'])
 @Check('certificates_version', 'version >= 1')
 @Check('certificates_revoked', `(revoked_reason IS NOT NULL) = (revoked_at IS NOT NULL AND withdrawn_at IS NULL)`)
 @Check(
@@ -111,6 +112,10 @@ export class Certificate {
   /** The time at which the student was removed. */
   @Column({ type: 'timestamptz', nullable: true })
   withdrawnAt: Date | null;
+
+  /** The time of the last change of the row that a list shows (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
 
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
   club: Relation<Club>;

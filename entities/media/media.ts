@@ -23,6 +23,7 @@ import { oneOf } from '../one-of.ts';
 import { MediaFolder } from './media-folder.ts';
 
 @Entity('media')
+@Index('media_changed', ['clubId', 'changedAt'], { where: `purpose = 'library' AND removed_at IS NULL` })
 @Check(
   'media_purpose',
   `(purpose = 'library' AND owner_id IS NULL) OR (purpose in ('agent_image', 'assignment', 'post', 'avatar') AND owner_id IS NOT NULL)`,
@@ -268,6 +269,10 @@ export class Media {
 
   @Column({ type: 'timestamptz', nullable: true })
   removedAt: Date | null;
+
+  /** The time of the last change of the row that a list shows (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
 
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
   club: Relation<Club>;

@@ -9,6 +9,7 @@ import { Mentorship } from './mentorship.ts';
 import { sessionCancelers, storedSessionStatuses, type SessionCanceler, type StoredSessionStatus } from './values.ts';
 
 @Entity('mentorship_sessions')
+@Index('mentorship_sessions_changed', ['clubId', 'changedAt'])
 @Check('mentorship_sessions_status', oneOf('status', storedSessionStatuses))
 @Check('mentorship_sessions_times', 'starts_at < ends_at AND ends_at <= busy_until')
 @Check('mentorship_sessions_canceled', `(status = 'canceled') = (canceled_at IS NOT NULL)`)
@@ -102,6 +103,10 @@ export class MentorshipSession {
 
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
+
+  /** The time of the last change of the row that a list shows (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
 
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
   club: Relation<Club>;

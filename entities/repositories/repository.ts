@@ -49,6 +49,10 @@ export class Repository {
   @Column({ type: 'timestamptz', nullable: true })
   publishedAt: Date | null;
 
+  /** The time of the last change of the row that a list shows (CUR-6). A trigger writes it. */
+  @Column({ type: 'timestamptz', default: () => 'now()', select: false, insert: false, update: false })
+  changedAt: Date;
+
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
   club: Relation<Club>;
 

@@ -81,6 +81,7 @@ export async function listEnrollments(
     from: sql`${enrollmentsWithStudent} WHERE ${filters}`,
     counted: sql`FROM enrollments enrollment WHERE ${filters}`,
     orderBy: order,
+    changedAt: 'enrollment.changed_at',
     // A student has few enrollments, so the query counts their rows and needs no stored total.
     ...(filter.student_id === undefined && { total: () => countListed(db, tally) }),
   });

@@ -63,8 +63,9 @@ export async function listLinks(
   const { rows, total, next } = await listPage(db, page, {
     columns: linkColumns,
     from: sql`${linksWithClub} WHERE link.club_id = ${clubId}`,
-    counted: sql`FROM registration_links WHERE club_id = ${clubId}`,
+    counted: sql`FROM registration_links link WHERE link.club_id = ${clubId}`,
     orderBy: newestFirst('link'),
+    changedAt: 'link.changed_at',
   });
   return { rows: rows.map((row) => presentLink(row, at)), total, next };
 }

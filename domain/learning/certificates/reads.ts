@@ -137,6 +137,7 @@ const certificatesWhere = (condition: Sql): PagedList<CertificateRow> => ({
   from: sql`${withCourse} WHERE ${condition}`,
   counted: sql`FROM certificates certificate WHERE ${condition}`,
   orderBy: order,
+  changedAt: 'certificate.changed_at',
 });
 
 function matches(q: string): Sql {

@@ -71,6 +71,7 @@ export interface LibraryFilter extends PageRequest {
 const ofLibrary = (clubId: Id) =>
   sql`media.club_id = ${clubId} AND media.purpose = 'library' AND media.removed_at IS NULL`;
 const order = newestFirst('media');
+const changedAt = 'media.changed_at';
 
 /** @returns a page of the club's files, newest first. A search (`q`) finds only the newest 1,000 matches */
 export async function listMedia(
@@ -112,9 +113,10 @@ async function listLibrary(
   const some = sql`FROM media WHERE ${isListed(reader, filter)} AND media.type = ANY (${types}::text[])`;
   return listPage(deps.db, filter, {
     columns: columnsFor(deps, reader),
-    from: heads,
+    from: filter.cursor?.changedSince ? some : heads, // few files changed, so their index finds them
     counted: some,
     orderBy: order,
+    changedAt,
     // A person has few favorites, so a query counts them. All other lists are counted by tallies.
     ...(filter.favorite === undefined && { total: () => countLibrary(deps.db, reader.clubId, types, filter) }),
   });
@@ -162,6 +164,7 @@ async function searchLibrary(
     columns: columnsFor(deps, reader),
     from: sql`FROM media WHERE media.id = ANY (${read})`,
     orderBy: order,
+    changedAt,
   }));
 }
 

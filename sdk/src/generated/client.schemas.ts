@@ -1119,6 +1119,19 @@ export type RoleChange = {
 };
 
 /**
+ * ISO 8601 date-time with its offset from UTC in hours and minutes, from the year 1970 to 2999. A leap second is refused.
+ * @pattern ^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$
+ * @format date-time
+ */
+export type DateTimeInput = string;
+
+/**
+ * The `updated_since` of the next run, in each answer to a request with `updated_since`. All pages of a walk by `cursor` have the same time. A change that this walk does not show has this time or a later one, so the next run shows it. With numbered pages, use the time of the first page.
+ * @format date-time
+ */
+export type NextUpdatedSince = string;
+
+/**
  * A student whom an administrator adds. The account has no password until the student sets one.
  */
 export type StudentCreation = {
@@ -1161,13 +1174,6 @@ export const CourseStatusInput = {
     published: "published",
     archived: "archived"
 } as const;
-
-/**
- * ISO 8601 date-time with its offset from UTC in hours and minutes, from the year 1970 to 2999. A leap second is refused.
- * @pattern ^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$
- * @format date-time
- */
-export type DateTimeInput = string;
 
 /**
  * A label for screens; it grants nothing. A later version may add values: accept those that you do not know.
@@ -1455,12 +1461,6 @@ export type Course = {
      */
     published_at?: string;
 };
-
-/**
- * The `updated_since` of the next run, in each answer to a request with `updated_since`. All pages of a walk by `cursor` have the same time. A change that this walk does not show has this time or a later one, so the next run shows it. With numbered pages, use the time of the first page.
- * @format date-time
- */
-export type NextUpdatedSince = string;
 
 /**
  * 1 to 200 characters, not only blanks; surrounding and doubled blanks go.

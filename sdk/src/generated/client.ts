@@ -633,6 +633,7 @@ export type ListStudentsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListStudentsPath = {
@@ -659,6 +660,10 @@ export type ListStudentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -2349,6 +2354,7 @@ export type ListEnrollmentsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListEnrollmentsPath = {
@@ -2380,6 +2386,10 @@ export type ListEnrollmentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -5293,6 +5303,7 @@ export type ListAssignmentSubmissionsResult = {
     shortened?: Shortened;
     counts: AssignmentSubmissionCounts;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListAssignmentSubmissionsPath = {
@@ -5319,6 +5330,10 @@ export type ListAssignmentSubmissionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -6598,6 +6613,7 @@ export type ListCertificatesResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListCertificatesPath = {
@@ -6634,6 +6650,10 @@ export type ListCertificatesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -7641,6 +7661,7 @@ export type ListRepositoriesResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListRepositoriesPath = {
@@ -7662,6 +7683,10 @@ export type ListRepositoriesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -9682,6 +9707,7 @@ export type ListRegistrationLinksResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListRegistrationLinksPath = {
@@ -9699,6 +9725,10 @@ export type ListRegistrationLinksQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -9888,6 +9918,7 @@ export type ListMediaResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListMediaPath = {
@@ -9929,6 +9960,10 @@ export type ListMediaQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -10808,6 +10843,7 @@ export type ListMentorshipSessionsResult = {
     total: number;
     shortened?: Shortened;
     next_cursor?: NextCursor;
+    next_updated_since?: NextUpdatedSince;
 };
 
 export type ListMentorshipSessionsPath = {
@@ -10852,6 +10888,10 @@ export type ListMentorshipSessionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * Only records that changed at this time or later, and perhaps a few others. A program that keeps a copy sends `next_updated_since` of its run before, and for its first copy any time before the first record. Deleted records are missing: their events tell it, or a copy of the whole list.
+     */
+    updated_since?: DateTimeInput;
     /**
      * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
      */
@@ -14768,7 +14808,7 @@ export const OPERATIONS = {
     removeMember: { id: "removeMember", method: "DELETE", path: "/v1/clubs/{clubId}/members/{administratorId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "administratorId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     changeMemberRole: { id: "changeMemberRole", method: "PATCH", path: "/v1/clubs/{clubId}/members/{administratorId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "administratorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     revokeInvitation: { id: "revokeInvitation", method: "DELETE", path: "/v1/clubs/{clubId}/invitations/{invitationId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "invitationId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
-    listStudents: { id: "listStudents", method: "GET", path: "/v1/clubs/{clubId}/students", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "verified", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listStudents: { id: "listStudents", method: "GET", path: "/v1/clubs/{clubId}/students", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "verified", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createStudent: { id: "createStudent", method: "POST", path: "/v1/clubs/{clubId}/students", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getStudent: { id: "getStudent", method: "GET", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeStudent: { id: "removeStudent", method: "DELETE", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -14820,7 +14860,7 @@ export const OPERATIONS = {
     createCohort: { id: "createCohort", method: "POST", path: "/v1/clubs/{clubId}/courses/{courseId}/cohorts", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     deleteCohort: { id: "deleteCohort", method: "DELETE", path: "/v1/clubs/{clubId}/cohorts/{cohortId}", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "cohortId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateCohort: { id: "updateCohort", method: "PATCH", path: "/v1/clubs/{clubId}/cohorts/{cohortId}", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "cohortId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listEnrollments: { id: "listEnrollments", method: "GET", path: "/v1/clubs/{clubId}/enrollments", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "delivery_id", in: "query" }, { name: "revoked", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listEnrollments: { id: "listEnrollments", method: "GET", path: "/v1/clubs/{clubId}/enrollments", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "delivery_id", in: "query" }, { name: "revoked", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     grantEnrollment: { id: "grantEnrollment", method: "POST", path: "/v1/clubs/{clubId}/enrollments", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getEnrollment: { id: "getEnrollment", method: "GET", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeEnrollment: { id: "removeEnrollment", method: "DELETE", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -14901,7 +14941,7 @@ export const OPERATIONS = {
     listAssignmentExtensions: { id: "listAssignmentExtensions", method: "GET", path: "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     setAssignmentExtension: { id: "setAssignmentExtension", method: "PUT", path: "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions/{studentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "studentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteAssignmentExtension: { id: "deleteAssignmentExtension", method: "DELETE", path: "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions/{studentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "studentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listAssignmentSubmissions: { id: "listAssignmentSubmissions", method: "GET", path: "/v1/clubs/{clubId}/assignment-submissions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "student_id", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listAssignmentSubmissions: { id: "listAssignmentSubmissions", method: "GET", path: "/v1/clubs/{clubId}/assignment-submissions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "student_id", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getAssignmentSubmission: { id: "getAssignmentSubmission", method: "GET", path: "/v1/clubs/{clubId}/assignment-submissions/{submissionId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     reviewAssignmentSubmission: { id: "reviewAssignmentSubmission", method: "POST", path: "/v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     listCampaigns: { id: "listCampaigns", method: "GET", path: "/v1/clubs/{clubId}/campaigns", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -14947,7 +14987,7 @@ export const OPERATIONS = {
     followMailLink: { id: "followMailLink", method: "GET", path: "/mail/links/{token}", tags: ["Mail"], params: [{ name: "token", in: "path" }], responseHeaders: [{ name: "retry-after", key: "retryAfter", type: "number" }] },
     loadMailPicture: { id: "loadMailPicture", method: "GET", path: "/mail/openings/{token}", tags: ["Mail"], params: [{ name: "token", in: "path" }], responseKind: "blob" },
     listCampaignDeliveries: { id: "listCampaignDeliveries", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/deliveries", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listCertificates: { id: "listCertificates", method: "GET", path: "/v1/clubs/{clubId}/certificates", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "course_id", in: "query" }, { name: "student_id", in: "query" }, { name: "revoked", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listCertificates: { id: "listCertificates", method: "GET", path: "/v1/clubs/{clubId}/certificates", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "course_id", in: "query" }, { name: "student_id", in: "query" }, { name: "revoked", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     issueCertificate: { id: "issueCertificate", method: "POST", path: "/v1/clubs/{clubId}/certificates", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getCertificate: { id: "getCertificate", method: "GET", path: "/v1/clubs/{clubId}/certificates/{certificateId}", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "certificateId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     reissueCertificate: { id: "reissueCertificate", method: "POST", path: "/v1/clubs/{clubId}/certificates/{certificateId}/reissue", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "certificateId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
@@ -14976,7 +15016,7 @@ export const OPERATIONS = {
     exitAutomationRun: { id: "exitAutomationRun", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}/exit", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "runId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     resumeAutomationRun: { id: "resumeAutomationRun", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}/resume", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "runId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getAutomationCounts: { id: "getAutomationCounts", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}/counts", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "version", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listRepositories: { id: "listRepositories", method: "GET", path: "/v1/clubs/{clubId}/repositories", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listRepositories: { id: "listRepositories", method: "GET", path: "/v1/clubs/{clubId}/repositories", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createRepository: { id: "createRepository", method: "POST", path: "/v1/clubs/{clubId}/repositories", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getRepository: { id: "getRepository", method: "GET", path: "/v1/clubs/{clubId}/repositories/{repositoryId}", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "repositoryId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateRepository: { id: "updateRepository", method: "PATCH", path: "/v1/clubs/{clubId}/repositories/{repositoryId}", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "repositoryId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
@@ -15036,13 +15076,13 @@ export const OPERATIONS = {
     getProduct: { id: "getProduct", method: "GET", path: "/v1/clubs/{clubId}/products/{productId}", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "productId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteProduct: { id: "deleteProduct", method: "DELETE", path: "/v1/clubs/{clubId}/products/{productId}", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "productId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateProduct: { id: "updateProduct", method: "PATCH", path: "/v1/clubs/{clubId}/products/{productId}", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "productId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listRegistrationLinks: { id: "listRegistrationLinks", method: "GET", path: "/v1/clubs/{clubId}/registration-links", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listRegistrationLinks: { id: "listRegistrationLinks", method: "GET", path: "/v1/clubs/{clubId}/registration-links", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createRegistrationLink: { id: "createRegistrationLink", method: "POST", path: "/v1/clubs/{clubId}/registration-links", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getRegistrationLink: { id: "getRegistrationLink", method: "GET", path: "/v1/clubs/{clubId}/registration-links/{linkId}", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "linkId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateRegistrationLink: { id: "updateRegistrationLink", method: "PATCH", path: "/v1/clubs/{clubId}/registration-links/{linkId}", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "linkId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     revokeRegistrationLink: { id: "revokeRegistrationLink", method: "POST", path: "/v1/clubs/{clubId}/registration-links/{linkId}/revoke", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "linkId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     claimRegistrationLink: { id: "claimRegistrationLink", method: "POST", path: "/v1/clubs/{clubId}/classroom/registration-links/{code}/claim", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "code", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listMedia: { id: "listMedia", method: "GET", path: "/v1/clubs/{clubId}/media", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "types", in: "query", style: "form", explode: false }, { name: "folder_id", in: "query" }, { name: "archived", in: "query" }, { name: "favorite", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listMedia: { id: "listMedia", method: "GET", path: "/v1/clubs/{clubId}/media", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "types", in: "query", style: "form", explode: false }, { name: "folder_id", in: "query" }, { name: "archived", in: "query" }, { name: "favorite", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     reserveMedia: { id: "reserveMedia", method: "POST", path: "/v1/clubs/{clubId}/media", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createMediaReference: { id: "createMediaReference", method: "POST", path: "/v1/clubs/{clubId}/media/references", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     listMediaFolders: { id: "listMediaFolders", method: "GET", path: "/v1/clubs/{clubId}/media/folders", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -15071,7 +15111,7 @@ export const OPERATIONS = {
     createMentorship: { id: "createMentorship", method: "POST", path: "/v1/clubs/{clubId}/mentorships", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getMentorship: { id: "getMentorship", method: "GET", path: "/v1/clubs/{clubId}/mentorships/{mentorshipId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "mentorshipId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateMentorship: { id: "updateMentorship", method: "PATCH", path: "/v1/clubs/{clubId}/mentorships/{mentorshipId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "mentorshipId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
-    listMentorshipSessions: { id: "listMentorshipSessions", method: "GET", path: "/v1/clubs/{clubId}/mentorship-sessions", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "mentorship_id", in: "query" }, { name: "mentor_id", in: "query" }, { name: "student_id", in: "query" }, { name: "since", in: "query" }, { name: "until", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listMentorshipSessions: { id: "listMentorshipSessions", method: "GET", path: "/v1/clubs/{clubId}/mentorship-sessions", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "mentorship_id", in: "query" }, { name: "mentor_id", in: "query" }, { name: "student_id", in: "query" }, { name: "since", in: "query" }, { name: "until", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getMentorshipSession: { id: "getMentorshipSession", method: "GET", path: "/v1/clubs/{clubId}/mentorship-sessions/{sessionId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "sessionId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     cancelMentorshipSession: { id: "cancelMentorshipSession", method: "POST", path: "/v1/clubs/{clubId}/mentorship-sessions/{sessionId}/cancel", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "sessionId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     setMentorshipNoShow: { id: "setMentorshipNoShow", method: "PUT", path: "/v1/clubs/{clubId}/mentorship-sessions/{sessionId}/no-show", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "sessionId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },

@@ -21,13 +21,17 @@ const pageOf = (items: object) => ({
 });
 
 describe('the changes of the contract', () => {
-  it('belong to a list with a cursor, for API keys, whose records have `updated_at`', () => {
+  it('belong to a list with a cursor, for API keys, with `updated_at` or `x-lists-changes`', () => {
     const traits = { hasCursor: true, hasScope: true };
     expect(listsChanges({}, traits, record)).to.equal(true);
     expect(listsChanges({}, { ...traits, hasCursor: false }, record)).to.equal(false);
     expect(listsChanges({}, { ...traits, hasScope: false }, record)).to.equal(false);
     expect(listsChanges({ 'x-without-updated-since': 'it rains' }, traits, record)).to.equal(false);
-    for (const other of [{ properties: {} }, {}, undefined]) expect(listsChanges({}, traits, other)).to.equal(false);
+    for (const other of [{ properties: {} }, {}, undefined]) {
+      expect(listsChanges({}, traits, other)).to.equal(false);
+      expect(listsChanges({ 'x-lists-changes': true }, traits, other)).to.equal(true);
+    }
+    expect(listsChanges({ 'x-lists-changes': true }, { ...traits, hasScope: false }, record)).to.equal(false);
   });
 
   it('add the shared parameter right before the cursor', () => {

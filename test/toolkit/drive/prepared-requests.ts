@@ -65,6 +65,9 @@ const preparations: Partial<Record<OperationId, Preparation>> = {
   },
 };
 
+/** Whether the request of the operation would be refused in a club that was prepared for another operation. */
+export const isPrepared = ({ operationId }: ContractOperation): boolean => operationId in preparations;
+
 export async function preparedClub({ operationId }: ContractOperation): Promise<FurnishedClub> {
   const club = await buildFurnishedClub();
   await run(`UPDATE students SET avatar_key = 'avatars/' || id WHERE club_id = $1`, club.id);

@@ -117,14 +117,15 @@ async function findByIndex(db: Queries, list: SearchedList, max: number): Promis
  * @param ids the found records, in the order of the list
  * @param listOf the columns, FROM and WHERE, and the order of records with given ids
  * @returns one page of the found records. A page by number reads only its own records; a page after a cursor chooses from all of them,
- *   because the record of the cursor may have been removed
+ *   because the record of the cursor may have been removed. A page of changes counts and chooses from all of them, too
  */
 export async function pageOfFound<Row>(
   db: Queries,
   request: PageRequest,
   ids: readonly Id[],
-  listOf: (ids: readonly Id[]) => Pick<PagedList<Row>, 'columns' | 'from' | 'orderBy'>,
+  listOf: (ids: readonly Id[]) => Pick<PagedList<Row>, 'columns' | 'from' | 'orderBy' | 'changedAt'>,
 ): Promise<Page<Row>> {
+  if (request.cursor?.changedSince) return listPage<Row>(db, request, listOf(ids));
   const { limit, offset } = windowOf(request);
   const read = request.cursor?.isAfter ? ids : ids.slice(offset, offset + limit + 1);
   return listPage<Row>(db, { ...request, page: 1 }, { ...listOf(read), total: ids.length });

@@ -1,10 +1,8 @@
-/** Tests that a mirror which follows `next_updated_since` misses no change, whatever the order of commits (CUR-7, CUR-9). */
+/** Tests that a mirror which follows `next_updated_since` misses no change, whatever the order of commits (CUR-7). */
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { EntityManager } from 'typeorm';
 import { listCourses } from '../../../../../domain/learning/courses/courses.ts';
-import { listPurchases, listSubscriptions } from '../../../../../domain/sales/purchases/listing.ts';
 import { Queries } from '../../../../../platform/infra/postgres/database.ts';
 import { changeRules, readNextSince } from '../../../../../platform/infra/postgres/lists/changes.ts';
 import { positionIn } from '../../../../../platform/infra/postgres/lists/cursor.ts';
@@ -176,43 +174,4 @@ describe('the changes of a list', function () {
     expect(versions.size).to.be.above(40);
     for (const [id, version] of versions) expect(mirror.get(id), `course ${id}`).to.equal(version);
   });
-
-  for (const [name, list] of [
-    ['purchases', listPurchases],
-    ['subscriptions', listSubscriptions],
-  ] as const)
-    it(`are read from the index of changes: ${name}`, async () => {
-      const plans: unknown[] = [];
-      const source = await testDatabase();
-      await source
-        .transaction(async (tx) => {
-          await tx.query('SET LOCAL session_replication_role = replica; SET LOCAL enable_seqscan = off');
-          await tx.query(
-            `INSERT INTO ${name} SELECT made.* FROM (SELECT to_jsonb(sale) AS copied, sale.created_at FROM ${name} sale WHERE club_id = $1 LIMIT 1) AS first,
-             generate_series(1, 20000) AS number, jsonb_populate_record(NULL::${name}, copied || jsonb_build_object('id', gen_random_uuid(), 'external_id', number::text,
-             'created_at', first.created_at - number * interval '1 second',
-             'changed_at', timestamptz '2020-01-01Z' + number * interval '1 second')) AS made`,
-            [club.id],
-          );
-          await tx.query(`ANALYZE ${name}`);
-          const explaining = Object.create(tx, {
-            query: {
-              value: async (statement: string, parameters?: unknown[]): Promise<unknown> => {
-                plans.push(await tx.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${statement}`, parameters));
-                return tx.query(statement, parameters);
-              },
-            },
-          }) as EntityManager;
-          // The oldest rows of the order changed last.
-          const since = new Date(Date.parse('2020-01-01') + 19_950_000);
-          const { rows } = await list(new Queries(explaining), club.id, await requestOf(club.id, since));
-          expect(rows.length).to.be.within(51, 60);
-          throw new Error('rolled back');
-        })
-        .catch((error: unknown) => expect(String(error)).to.contain('rolled back'));
-      const text = JSON.stringify(plans).replaceAll('":', '": ');
-      expect(text).to.contain(`${name}_changed`);
-      const read = [...text.matchAll(/"Actual Rows": ([\d.]+)/g)].map(([, count]) => Number(count));
-      expect(Math.max(...read), text).to.be.below(200);
-    });
 });

@@ -1,0 +1,21 @@
+/** Indexes the students of a club by their last change (CUR-9). The index is made while the service runs. A repeated run makes it again. */
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+export class ChangedStudents1795778000100 implements MigrationInterface {
+  /** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
+  transaction = false;
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
+    await queryRunner.query(`SET lock_timeout = 0`); // the index waits for transactions, but no transaction waits for the index
+    await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "students_changed"`);
+    await queryRunner.query(
+      `CREATE INDEX CONCURRENTLY "students_changed" ON "students" ("club_id", "changed_at") WHERE removed_at IS NULL`,
+    );
+    await queryRunner.query(`SELECT set_config('lock_timeout', current_setting('club.lock_timeout'), false)`);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`DROP INDEX "students_changed"`);
+  }
+}

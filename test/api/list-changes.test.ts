@@ -54,7 +54,7 @@ const stored: Readonly<Partial<Record<OperationId, Stored>>> = {
   },
   listCommunitySpaces: { table: 'community_spaces', without: ['member_count'] },
   listProducts: { table: 'products' },
-  listRegistrationLinks: { table: 'registration_links', change: `name = name || '.'`, without: ['deliveries'] },
+  listRegistrationLinks: { table: 'registration_links', change: `name = name || '.'`, without: ['deliveries.name'] },
   listMedia: {
     table: 'media',
     change: `title = title || '.'`,
@@ -88,10 +88,9 @@ function asText(list: ContractOperation, record: JsonObject): string {
   const { without = [] } = storedOf(list);
   const fields = Object.entries(record).flatMap(([name, value]) => {
     if (name === 'updated_at' || without.includes(name)) return [];
-    const visible = isObject(value)
-      ? Object.entries(value).filter(([key]) => !without.includes(`${name}.${key}`))
-      : value;
-    return [[name, visible]];
+    const visible = (one: unknown) =>
+      isObject(one) ? Object.entries(one).filter(([key]) => !without.includes(`${name}.${key}`)) : one;
+    return [[name, Array.isArray(value) ? value.map(visible) : visible(value)]];
   });
   return JSON.stringify(fields).replaceAll(/X-Amz-(?:Date|Signature)=\w+/g, '');
 }
@@ -273,6 +272,17 @@ describe('updated_since', function () {
     const all = await readRecords(list, club, { updated_since: afterAging });
     expect([...all.keys()]).to.deep.equal(reversed);
     expect([...all.values()].every((record) => String(record['updated_at']) > afterAging)).to.equal(true);
+  });
+
+  it('lists a repository whose files change', async () => {
+    const club = await buildFullLists();
+    await age(club.id);
+    const { repository, file } = club.records;
+    const path = `/v1/clubs/${club.id}/repositories/${repository}/items`;
+    const changed = await call('PUT', path, { token: club.owner.token, body: { media_ids: [file] } });
+    expect(changed.status, changed.text).to.equal(200);
+    const listed = await readRecords(operationOf('listRepositories'), club, { updated_since: afterAging });
+    expect([...listed.keys()]).to.deep.equal([repository]);
   });
 
   describe('of a full club', () => {

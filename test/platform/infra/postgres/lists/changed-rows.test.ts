@@ -1,4 +1,5 @@
 /** Tests the columns whose changes count, and the index that finds the changed rows of large tables (CUR-6, CUR-9). */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { EntityManager } from 'typeorm';
 import { listEnrollments } from '../../../../../domain/access/enrollments/listing.ts';
@@ -127,6 +128,7 @@ describe('the changed rows of a table', function () {
     const [{ now }] = await source.query<[{ now: Date }]>('SELECT clock_timestamp() AS now');
     await source.query(`UPDATE students SET name = 'Sought ' || id WHERE club_id = $1`, [club.id]);
     const [{ later }] = await source.query<[{ later: Date }]>('SELECT clock_timestamp() AS later');
+    await sleep(5); // a Date has only milliseconds
     await source.query(`UPDATE students SET name = name || '.' WHERE id = $1`, [club.student.id]);
     const search = async (since: Date) =>
       listStudents(db, storage, club.id, { ...(await requestOf(club.id, since)), q: 'sought', page_size: 1 });

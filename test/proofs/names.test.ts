@@ -17,6 +17,8 @@ describe('npm run prove', () => {
     const lines = proofTable().trimEnd().split('\n');
     const commands = lines.flatMap((line) => /^npm run prove -- (\w+)/.exec(line)?.[1] ?? []);
     expect(commands).to.deep.equal(Object.keys(proofs));
-    expect(lines).to.include('    PART: build, chart, cluster, connections, image, keys, observe, sdk, upgrade');
+    expect(lines).to.include(
+      '    PART: build, chart, cluster, connections, image, keys, listen, observe, sdk, upgrade',
+    );
   });
 });

@@ -213,6 +213,7 @@ describe('mcp: the tools', () => {
         'reserveMedia',
         'rotateSalesConnection',
         'rotateWebhookSecret',
+        'streamWebhookEvents',
       ].toSorted(),
     );
   });

@@ -78,7 +78,7 @@ describe('the options of the commands', () => {
     CLUB_LEARNING_API_KEY: 'clk_ab12_secret',
   };
 
-  it('take address and club from the options before the environment, and the key from the environment alone', () => {
+  it('prefer address and club of the options, and take the key only from the environment', () => {
     expect(serviceAccess({}, env)).to.deep.equal({
       baseUrl: 'https://api.example.com',
       clubId: 'a',

@@ -69,7 +69,8 @@ describe('worker/doctor', function () {
       /^ {9}CET: from \d{4}-\d\d-\d\d on, at the latest, Node shows UTC\+2, and Postgres UTC\+1\.$/,
     );
     expect(lines[3]).to.match(/^ {9}No result depends on it: .*NODE_ICU_DATA; Postgres by the package tzdata/);
-    expect([lines[4], isRight]).to.deep.equal([`ok     ${titles[2]}`, true]);
+    expect(lines.slice(4)).to.deep.equal(titles.slice(2).map((title) => `ok     ${title}`));
+    expect(isRight).to.equal(true);
   });
 
   it('reports all mistakes together, each with its remedy', async () => {

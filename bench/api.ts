@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- api session` measures GET /v1/auth/session beside a bare Koa route with the same query. `keys` measures a POST with and
- * without an `Idempotency-Key`.
+ * without an `Idempotency-Key`. `callers` measures a GET with an API key and with a session.
  */
 import { Transaction } from '../platform/infra/postgres/database.ts';
 import autocannon from 'autocannon';
@@ -9,6 +9,7 @@ import { newId } from '../platform/core/ids.ts';
 import { openSession } from '../domain/identity/sessions/sessions.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
+import { measureCallers } from './key-callers.ts';
 import { measureKeys } from './keyed-requests.ts';
 import { onFreshStack, progress, reportBeside, type Round } from './support.ts';
 
@@ -17,11 +18,12 @@ const secondsARound = 6;
 /** This number keeps a process busy, but no request waits long. */
 const connections = 16;
 
-export const apiMeasurements = ['session', 'keys'];
+export const apiMeasurements = ['session', 'keys', 'callers'];
 
 export async function benchApi(measurements: readonly string[]): Promise<void> {
   if (measurements.includes('session')) await measureSession();
   if (measurements.includes('keys')) await measureKeys();
+  if (measurements.includes('callers')) await measureCallers();
 }
 
 async function measureSession(): Promise<void> {

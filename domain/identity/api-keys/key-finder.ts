@@ -43,11 +43,15 @@ export function createKeyFinder(db: Database): KeyFinder {
   const lookUp = gathered(
     (lookUps: readonly LookUp[]) =>
       forAllClubs(async () => {
-        const rows = await selectKeys(db.source, {
+        const columns = {
           secretHashes: lookUps.map(({ secretHash }) => secretHash),
           ips: lookUps.map(({ ip }) => ip),
           times: lookUps.map(({ now }) => now),
-        });
+        };
+        const present = await selectKeys(db.source, columns);
+        // Most keys are found by their present secret, so the second statement is rare.
+        const rows =
+          present.length === lookUps.length ? present : [...present, ...(await selectRotatedKeys(db.source, columns))];
         const rowsByPosition = new Map(rows.map((row) => [row.position, row]));
         return lookUps.map((_, index) => rowsByPosition.get(index + 1));
       }),
@@ -73,20 +77,27 @@ async function recordUse(db: Database, id: Id, now: Date): Promise<void> {
     WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${staleBefore})`);
 }
 
-/**
- * Finds API keys by the hash of the current or the previous secret. The indexes of both hashes are unique, so a hash finds at most one key.
- */
-const selectKeys = prepared<
-  KeyRow,
-  { secretHashes: readonly Buffer[]; ips: readonly (string | null)[]; times: readonly Date[] }
->(
-  'select_api_keys',
-  (value) => `SELECT asked.position::int, key.id, key.club_id AS "clubId", key.scopes, key.last_used_at AS "lastUsedAt"
+interface KeyLookUps {
+  secretHashes: readonly Buffer[];
+  ips: readonly (string | null)[];
+  times: readonly Date[];
+}
+
+/** One index lookup for each hash. Both indexes are unique, so a hash finds at most one key. */
+const selectKeys = prepared<KeyRow, KeyLookUps>('select_api_keys', (value) =>
+  statementOf(value, 'key.secret_hash = asked.secret_hash'),
+);
+
+/** Finds the keys by their secrets from before a rotation. */
+const selectRotatedKeys = prepared<KeyRow, KeyLookUps>('select_rotated_api_keys', (value) =>
+  statementOf(value, 'key.previous_secret_hash = asked.secret_hash AND key.previous_secret_expires_at > asked.now'),
+);
+
+function statementOf(value: { readonly [Name in keyof KeyLookUps]: string }, isOfSecret: string): string {
+  return `SELECT asked.position::int, key.id, key.club_id AS "clubId", key.scopes, key.last_used_at AS "lastUsedAt"
      FROM unnest(${value.secretHashes}::bytea[], ${value.ips}::inet[], ${value.times}::timestamptz[])
           WITH ORDINALITY AS asked (secret_hash, ip, now, position)
-     JOIN api_keys key
-       ON (key.secret_hash = asked.secret_hash
-           OR key.previous_secret_hash = asked.secret_hash AND key.previous_secret_expires_at > asked.now)
+     JOIN api_keys key ON ${isOfSecret}
       AND key.revoked_at IS NULL AND key.expires_at > asked.now
-      AND (key.allowed_networks = '{}' OR asked.ip <<= ANY (key.allowed_networks::inet[]))`,
-);
+      AND (key.allowed_networks = '{}' OR asked.ip <<= ANY (key.allowed_networks::inet[]))`;
+}

@@ -103,14 +103,26 @@ export async function updateLesson(
         mayBeGone: mediaIdsIn(before.content),
       });
     const after = await findRow(tx, clubId, lessonId);
-    if ((after.publishedAt === null) !== (before.publishedAt === null))
-      await noteCourseChanged(tx, after.courseId, now);
-    if (before.publishedAt !== null && after.publishedAt === null)
+    const isWithdrawn = before.publishedAt !== null && after.publishedAt === null;
+    const isPublishedNow = before.publishedAt === null && after.publishedAt !== null;
+    if (isWithdrawn || isPublishedNow) await noteCourseChanged(tx, after.courseId, now);
+    if (isWithdrawn || (isPublishedNow && (await isOnlyPublished(tx, after))))
       await judgeCourseLater(tx, { clubId, courseId: after.courseId }, now);
     const contentChanged = after.content !== before.content;
     await syncSources(tx, clubId, { lessonIds: [lessonId], contentChanged }, now);
     return presentLesson(after);
   });
+}
+
+/**
+ * Without another published lesson, the course had none before. So students who completed this lesson earlier may now have completed the
+ * course. The caller has locked the course, so that concurrent changes of its lessons are visible.
+ */
+async function isOnlyPublished(tx: Transaction, { id, courseId }: Pick<Lesson, 'id' | 'courseId'>): Promise<boolean> {
+  const other = await tx.one(
+    sql`SELECT 1 FROM lessons WHERE course_id = ${courseId} AND published_at IS NOT NULL AND id <> ${id} LIMIT 1`,
+  );
+  return other === undefined;
 }
 
 /**

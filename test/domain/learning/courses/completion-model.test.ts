@@ -133,7 +133,21 @@ describe('a course that is completed and edited at the same time', function () {
             : `lesson.completed ${lessonOf(Number(fact.slice(-1))).id}`;
         expect(await completionsOf(learner.id)).to.deep.equal(model.facts.map(named));
       }),
-      { numRuns: 60 },
+      {
+        numRuns: 60,
+        examples: [
+          // A lesson that the student completed is published again in a course that has no other published lesson.
+          [
+            [
+              { kind: 'complete', lesson: 1 },
+              { kind: 'unpublish', lesson: 1 },
+              { kind: 'remove', lesson: 2 },
+              { kind: 'remove', lesson: 0 },
+              { kind: 'publish', lesson: 1 },
+            ],
+          ],
+        ],
+      },
     );
   });
 });

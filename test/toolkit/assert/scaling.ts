@@ -16,6 +16,8 @@ const factor = 16;
  * factors.
  */
 const mostTimes = 64;
+/** After a measurement above the limit, the check measures this many times more. */
+const furtherMeasurements = 2;
 
 function cpuMs(work: () => unknown, times = 1): number {
   const before = process.cpuUsage();
@@ -48,7 +50,10 @@ export function expectLinear<Input>(
     ).to.be.below(guardMs);
   }
   const [small, large] = [inputOf(largest / factor), inputOf(largest)];
-  const times = leastCpuMs(() => run(large)) / leastCpuMs(() => run(small));
+  const measure = () => leastCpuMs(() => run(large)) / leastCpuMs(() => run(small));
+  let times = measure();
+  // Garbage collection and compilation can add to one measurement. Quadratic work exceeds the limit in each of them.
+  for (let again = 0; again < furtherMeasurements && times >= mostTimes; again++) times = Math.min(times, measure());
   expect(times, `${name}: times the CPU for ${factor} times the characters`).to.be.below(mostTimes);
 }
 

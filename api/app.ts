@@ -130,7 +130,7 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
       return origins.includes(origin) ? origin : '';
     },
     allowMethods: 'GET,POST,PUT,PATCH,DELETE',
-    allowHeaders: 'Authorization,Content-Type,Idempotency-Key,If-Match,X-Request-Id',
+    allowHeaders: 'Authorization,Content-Type,Idempotency-Key,If-Match,Last-Event-ID,X-Request-Id',
     exposeHeaders:
       'Deprecation,ETag,Idempotent-Replayed,Link,Location,RateLimit,RateLimit-Policy,Retry-After,Sunset,X-Request-Id',
     maxAge: 600,

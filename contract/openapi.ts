@@ -73,7 +73,7 @@ export interface OperationObject {
   readonly 'x-without-updated-since'?: string;
   /** The list takes `updated_since`, although its records have no `updated_at`. */
   readonly 'x-lists-changes'?: boolean;
-  /** What can change in a record without a change of the record for `updated_since`. It completes "if only …". */
+  /** Names the changes of a record that `updated_since` does not show. It completes "if only …". */
   readonly 'x-changes-without'?: string;
   /** The operation will go. The generator adds `deprecated` (`rules/deprecation.ts`). */
   readonly 'x-deprecation'?: Deprecation;

@@ -261,7 +261,7 @@ describe('CORS', () => {
     expect(Object.fromEntries(corsOf(answer.headers))).to.deep.equal({
       'access-control-allow-origin': allowed,
       'access-control-allow-methods': 'GET,POST,PUT,PATCH,DELETE',
-      'access-control-allow-headers': 'Authorization,Content-Type,Idempotency-Key,If-Match,X-Request-Id',
+      'access-control-allow-headers': 'Authorization,Content-Type,Idempotency-Key,If-Match,Last-Event-ID,X-Request-Id',
       'access-control-max-age': '600',
     });
     await eachCase(others, async (origin) => expect(corsOf((await preflight(origin)).headers)).to.deep.equal([]));

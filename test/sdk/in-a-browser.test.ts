@@ -1,23 +1,24 @@
 /** Tests the SDK in Chromium: bundled as by its users, on a page of an origin that the API allows (SDK-1, SDK-3, SDK-6, SDK-7). */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import webpack from 'webpack';
+import { startApi, type RunningApi } from '../../api/server.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { signatureHeaders } from '../../domain/webhooks/attempts/post.ts';
 import { newSecret } from '../../domain/webhooks/endpoints/secrets.ts';
 import { buildApiKey } from '../toolkit/builders/api-keys.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { appendWords, endAnswer } from '../toolkit/drive/answers.ts';
-import { testApi } from '../toolkit/drive/api.ts';
+import { testConfig } from '../toolkit/drive/api.ts';
 import { openAskingClassroom } from '../toolkit/drive/asking.ts';
 import { useBrowser, widths } from '../toolkit/stack/browser.ts';
-
-/** The origin of the page. The API of the tests allows it. */
-const origin = 'https://dashboard.example.com';
 
 /** Bundles the SDK into one script, which sets the global `sdk`. */
 async function bundled(directory: string): Promise<string> {
@@ -47,20 +48,29 @@ describe('the SDK in Chromium', function () {
   let script: string;
   let directory: string;
   let base: string;
+  /** The origin of the page. The API allows it. */
+  let origin: string;
+  let site: http.Server;
+  let api: RunningApi;
   before('bundle the SDK', async () => {
     directory = await mkdtemp(path.join(os.tmpdir(), 'sdk-bundle-'));
     script = await bundled(directory);
-    base = `http://127.0.0.1:${(await testApi()).port}`;
+    // A real server, because Playwright answers preflight requests by itself while it intercepts a page.
+    site = http.createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>'));
+    await once(site.listen(0, '127.0.0.1'), 'listening');
+    origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+    api = await startApi(await testConfig({ CORS_ORIGINS: origin }), { readinessGraceMs: 0 });
+    base = `http://127.0.0.1:${api.port}`;
   });
-  after(() => rm(directory, { recursive: true }));
+  after(async () => {
+    site.closeAllConnections();
+    site.close();
+    await api.stop();
+    await rm(directory, { recursive: true });
+  });
 
   async function pageWithSdk(): Promise<Page> {
     const page = await openPage(widths.laptop);
-    await page.route(`${origin}/**`, (route) =>
-      route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>Dashboard</title>' }),
-    );
-    // Chromium asks its user before a public page may call this machine.
-    await page.context().grantPermissions(['local-network-access'], { origin });
     await page.goto(origin);
     await page.addScriptTag({ content: script });
     return page;
@@ -124,6 +134,18 @@ describe('the SDK in Chromium', function () {
       { baseUrl: base, token: student.token, clubId: club.id, publicId: openAgent.publicId },
     );
     expect(result).to.deep.equal({ text: 'A knot joins.', names: ['accepted', 'delta', 'done'] });
+  });
+
+  it('resumes a stream of events, and learns that the position is forged', async () => {
+    const club = await buildClub();
+    const result = await runIn(
+      await pageWithSdk(),
+      `const client = sdk.createClient({ baseUrl, token });
+       const stream = client.streamWebhookEvents({ path: { clubId }, headers: { 'Last-Event-ID': 'forged' } });
+       try { for await (const event of stream) return event; } catch (error) { return error.code; }`,
+      { baseUrl: base, token: (await buildApiKey(club.id, ['events:read'])).token, clubId: club.id },
+    );
+    expect(result).to.equal('invalid_cursor');
   });
 
   it('verifies a webhook, and refuses a changed one', async () => {

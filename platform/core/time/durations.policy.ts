@@ -7,7 +7,7 @@ const units = [
   { ms: 1_000, name: 's' },
 ] as const;
 
-/** @returns a text such as "in about 2 h", or "at once" */
+/** @returns a text such as "in about 2 h" */
 export function inAbout(ms: number): string {
   const unit = units.find((candidate) => ms >= candidate.ms);
   return unit ? `in about ${Math.round(ms / unit.ms)} ${unit.name}` : 'at once';

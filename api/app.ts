@@ -23,8 +23,10 @@ import {
   findCaller,
   requireCaller,
   requireClub,
+  requireFreshFactor,
   requireRole,
   requireScope,
+  requireSignInOfClub,
 } from './middleware/session.ts';
 import { answerUnmatched, methodsOfOthers } from './middleware/unmatched.ts';
 import { operations } from './operations/index.ts';
@@ -59,8 +61,10 @@ export function createApp(
       ...(operation.operationId === 'showCampaignPreview' ? [chargePreview(deps)] : []),
       requireCaller,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
+      ...(operation.pathParameters.includes('clubId') ? [requireSignInOfClub] : []),
       ...(operation.roles ? [requireRole(operation)] : []),
       ...(operation.scope ? [requireScope(operation)] : []),
+      ...(operation.freshFactor ? [requireFreshFactor(deps, operation.freshFactor)] : []),
       ...(operation.hasBody
         ? [operation.fileBody ? openFileBody(operation.fileBody, operation) : readJsonBody(deps, operation)]
         : []),

@@ -18,7 +18,9 @@ import type { AllMediaUseRules } from '../domain/media/use-rules.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import type { KeyFinder } from '../domain/identity/api-keys/key-finder.ts';
-import type { SessionFinder } from '../domain/identity/sessions/session-finder.ts';
+import type { AdministratorSessionFound, SessionFinder } from '../domain/identity/sessions/session-finder.ts';
+import type { Client } from '../domain/identity/sessions/sessions.ts';
+import type { SignInProofs } from '../domain/identity/sessions/sign-in-rules.policy.ts';
 import type { ReceiveNotice } from '../domain/sales/notices/notices.ts';
 import type { BillingEventDeps } from '../domain/billing/notices.ts';
 import type { PaymentProcessor } from '../platform/infra/payments.ts';
@@ -59,7 +61,7 @@ export interface Deps extends AddressedDeps {
 /** The owner of the session (in a club's path with the role), or the API key of a program. */
 export type Caller =
   | { kind: 'student'; token: string; student: StudentIdentity }
-  | { kind: 'admin'; token: string; administratorId: Id; role: Role | null }
+  | ({ kind: 'admin'; token: string } & AdministratorSessionFound)
   | { kind: 'key'; token: string; keyId: Id; clubId: Id; scopes: readonly Scope[] };
 
 export function idOf(caller: Caller): Id {
@@ -126,7 +128,9 @@ export interface OperationRequest<Op extends OperationId> {
   /** Set in operations that only students call. */
   student: StudentIdentity;
   /** Set in operations that only administrators call, in person. In a club's path, it is a member of the club. */
-  administrator: Op extends KeyOperationId ? never : { id: Id; role: Role };
+  administrator: Op extends KeyOperationId ? never : { id: Id; role: Role; session: { id: Id } & SignInProofs };
+  /** The device and the network of the request, for a session that it opens. */
+  client: Client;
   /** Set in operations that API keys may call. */
   actor: Op extends KeyOperationId ? Actor : never;
 }

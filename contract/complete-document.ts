@@ -4,6 +4,7 @@ import { describeChanges } from './rules/changes.ts';
 import { describeCursor } from './rules/cursors.ts';
 import { completeDeprecations } from './rules/deprecation.ts';
 import { codesByRule, traitsOf } from './rules/error-codes.ts';
+import { freshFactorOf, type FreshFactor } from './rules/fresh-factor.ts';
 import { anyScope, apiKeyScheme, scopeOf, scopes } from './rules/scopes.ts';
 import {
   aboutRepetitions,
@@ -128,12 +129,20 @@ function describe(
   const scope = operation['x-scope'];
   if (scope === anyScope) paragraphs.push('Every API key may call it, whatever its scopes.');
   else if (scope !== undefined) paragraphs.push(`Scope of an API key: \`${scope}\`.`);
+  const freshFactor = freshFactorOf(operation.operationId);
+  if (freshFactor !== undefined) paragraphs.push(aboutFreshFactor[freshFactor]);
   const repetitions = aboutRepetitions(idempotency, signedFieldsOf(answerSchemaOf(operation), schemas));
   if (repetitions !== '') paragraphs.push(repetitions);
   paragraphs.push(...describeCursor(operation), ...describeChanges(operation));
   if (own.length > 0) paragraphs.push(`Codes of its own:\n\n${tableOf(own, schemas.ErrorCode['x-codes'])}`);
   return paragraphs.join('\n\n');
 }
+
+const aboutFreshFactor: Readonly<Record<FreshFactor, string>> = {
+  always: 'Needs a factor that was shown in the last 10 minutes: else `403 fresh_factor_required`.',
+  if_enrolled:
+    'If the account has a second factor, it must have been shown in the last 10 minutes: else `403 fresh_factor_required`.',
+};
 
 /** @returns the schema of the successful JSON answer; undefined if there is none */
 function answerSchemaOf({ responses }: OperationObject): unknown {

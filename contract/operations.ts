@@ -2,6 +2,7 @@
 import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
 import { contractDocument } from './document.ts';
 import type { operations, webhooks } from './generated/types.ts';
+import { freshFactorOf, type FreshFactor } from './rules/fresh-factor.ts';
 import { scopeOf, type anyScope, type Scope } from './rules/scopes.ts';
 import * as openapi from './openapi.ts';
 import { idempotencyOf, type Idempotency } from './rules/idempotency.ts';
@@ -55,6 +56,8 @@ export interface ContractOperation {
   readonly roles?: readonly string[];
   /** The scope that an API key needs. Absent if no key may call. */
   readonly scope?: Scope | typeof anyScope;
+  /** Absent if the operation needs no fresh factor. */
+  readonly freshFactor?: FreshFactor;
   /** The announcement that the operation will go. */
   readonly deprecation?: Deprecation;
   readonly hasBody: boolean;
@@ -95,6 +98,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
   const pointer = `#/paths/${path.replaceAll('/', '~1')}/${method}`;
   const roles = operation['x-roles'];
   const scope = scopeOf(method, operation);
+  const freshFactor = freshFactorOf(operation.operationId);
   const idempotency = idempotencyOf(method, operation);
   const deprecation = operation['x-deprecation'];
   const successStatus = Object.keys(operation.responses).find((status) => /^[23]/.test(status)) ?? '';
@@ -108,6 +112,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
     auth: openapi.callerKinds.filter((kind) => operation.security.some((scheme) => scheme[kind])),
     ...(roles && { roles }),
     ...(scope !== undefined && { scope }),
+    ...(freshFactor && { freshFactor }),
     ...(idempotency && { idempotency }),
     ...(deprecation && { deprecation }),
     hasBody: operation.requestBody !== undefined,

@@ -1,5 +1,6 @@
 /** Describes a checked request for its handler (`OperationRequest`). */
 import type { ContractOperation } from '../../contract/contract.ts';
+import type { Client } from '../../domain/identity/sessions/sessions.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { noticeBounds, readJson } from '../../platform/core/json.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -7,7 +8,7 @@ import { ipOf } from '../middleware/client-ip.ts';
 import type { ApiDeps, BoundOperation, Context } from '../middleware/context.ts';
 import { idOfKey } from '../middleware/repetitions.ts';
 import type { Actor, AnswerWith, Caller, OperationRequest } from '../operation.ts';
-import { networkOf } from '../rate-limits/client-ip.policy.ts';
+import { networkOf, unknownClient } from '../rate-limits/client-ip.policy.ts';
 import { accepted, type CheckedInput } from './checked-input.ts';
 
 interface Described {
@@ -45,6 +46,10 @@ export function describeRequest(
     get network() {
       return networkOf(ipOf(context, settings.trustedProxies));
     },
+    get client(): Client {
+      const ip = ipOf(context, settings.trustedProxies);
+      return { device: null, network: ip === unknownClient ? null : networkOf(ip) };
+    },
     header: (name: string) => context.get(name),
     answerWith,
     db,
@@ -67,7 +72,8 @@ export function describeRequest(
     get administrator() {
       const caller = callerOf(context);
       if (caller.kind !== 'admin') throw new Error(`${operationId} is not for administrators alone`);
-      return { id: caller.administratorId, role: caller.role };
+      const { administratorId: id, role, sessionId, provedAt, secondFactorAt, providerId } = caller;
+      return { id, role, session: { id: sessionId, provedAt, secondFactorAt, providerId } };
     },
     get actor() {
       return actorOf(callerOf(context), operation);

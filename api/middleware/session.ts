@@ -4,7 +4,10 @@
  */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { anyScope } from '../../contract/rules/scopes.ts';
+import type { FreshFactor } from '../../contract/rules/fresh-factor.ts';
 import { clubExists } from '../../domain/clubs/organizations.ts';
+import { readHasSecondFactor } from '../../domain/identity/accounts/administrator-accounts.ts';
+import { freshFactorRequired, isFresh, refusalByRules } from '../../domain/identity/sessions/sign-in-rules.policy.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { forClub } from '../../platform/infra/postgres/shared-pool.ts';
 import type { Caller } from '../operation.ts';
@@ -70,6 +73,33 @@ export function requireRole({ roles }: ContractOperation): Middleware {
     if (roles && caller?.kind === 'admin' && !(caller.role !== null && roles.includes(caller.role))) {
       throw new DomainError('role_not_permitted', `This needs one of the roles ${roles.join(', ')}.`);
     }
+    return next();
+  };
+}
+
+const rulesNotMet = {
+  club_requires_second_factor:
+    'This club requires a second factor. Add one to your account, or show it in this session.',
+  club_requires_provider: 'This club requires you to sign in with its identity provider.',
+} as const;
+
+/** @throws DomainError club_requires_second_factor, club_requires_provider, for a member whose sign-in does not suffice for the club (FAC-1) */
+export const requireSignInOfClub: Middleware = async (context, next) => {
+  const { caller } = context.state;
+  if (caller?.kind !== 'admin' || caller.role === null) return next();
+  const code = refusalByRules(caller.required, caller, caller.role);
+  if (code !== undefined) throw new DomainError(code, rulesNotMet[code]);
+  return next();
+};
+
+/** @throws DomainError fresh_factor_required for an administrator without a fresh factor (FAC-2) */
+export function requireFreshFactor({ deps }: ApiDeps, needed: FreshFactor): Middleware {
+  return async (context, next) => {
+    const { caller, now } = context.state;
+    if (caller?.kind !== 'admin') return next();
+    const hasSecondFactor = await readHasSecondFactor(deps.db, caller.administratorId);
+    if (needed === 'if_enrolled' && !hasSecondFactor) return next();
+    if (!isFresh(caller, hasSecondFactor, now)) throw freshFactorRequired();
     return next();
   };
 }

@@ -1,5 +1,6 @@
 /** Codes of an operation that follow from its traits. The contract's introduction states the same rules. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
+import { freshFactorOf } from './fresh-factor.ts';
 import { anyScope, scopeOf } from './scopes.ts';
 import type { Method, OperationObject, ParameterObject } from '../openapi.ts';
 import { idempotencyOf, type Idempotency } from './idempotency.ts';
@@ -9,9 +10,12 @@ export interface OperationTraits {
   readonly method: Method;
   readonly hasSession: boolean;
   readonly isUnderClub: boolean;
+  readonly isForAdministrators: boolean;
   readonly hasRoles: boolean;
   /** Whether an API key needs a scope to call the operation. */
   readonly hasScope: boolean;
+  /** Whether the operation may need a fresh factor. */
+  readonly needsFreshFactor: boolean;
   readonly hasBody: boolean;
   /** Whether the operation is a list that takes a cursor. */
   readonly hasCursor: boolean;
@@ -32,6 +36,11 @@ const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (t
     { codes: ['forbidden'], holds: ({ isUnderClub }) => isUnderClub },
     { codes: ['role_not_permitted'], holds: ({ hasRoles }) => hasRoles },
     { codes: ['scope_not_granted'], holds: ({ hasScope }) => hasScope },
+    {
+      codes: ['club_requires_second_factor', 'club_requires_provider'],
+      holds: ({ isUnderClub, isForAdministrators }) => isUnderClub && isForAdministrators,
+    },
+    { codes: ['fresh_factor_required'], holds: ({ needsFreshFactor }) => needsFreshFactor },
     { codes: ['body_too_large', 'unsupported_media_type'], holds: ({ hasBody }) => hasBody },
     { codes: ['invalid_request'], holds: ({ hasBody, hasJudgedParameters }) => hasBody || hasJudgedParameters },
     {
@@ -53,8 +62,10 @@ export function traitsOf(
     method,
     hasSession: operation.security.length > 0,
     isUnderClub: parameters.some(({ name }) => name === 'clubId'),
+    isForAdministrators: operation.security.some(({ admin }) => admin !== undefined),
     hasRoles: operation['x-roles'] !== undefined,
     hasScope: ![undefined, anyScope].includes(scopeOf(method, operation)),
+    needsFreshFactor: freshFactorOf(operation.operationId) !== undefined,
     hasBody: operation.requestBody !== undefined,
     hasCursor: operation['x-pages-only'] !== true && parameters.some(({ name }) => name === 'page'),
     hasJudgedParameters: parameters.some(isJudged),

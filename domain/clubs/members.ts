@@ -13,6 +13,7 @@ import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text/text.policy.ts';
 import { requestInvitation } from '../mail/transactional/requests.ts';
 import { openAdministratorSession } from '../identity/accounts/administrator-accounts.ts';
+import type { Client } from '../identity/sessions/sessions.ts';
 import {
   invitationOfToken,
   spendToken,
@@ -129,6 +130,7 @@ export async function inviteMember(
 export async function acceptInvitation(
   { db }: VaultDeps,
   input: { token: string; name?: string; password?: string },
+  client: Client,
   now: Date,
 ): Promise<AdministratorSession> {
   if (input.password !== undefined) requireStrongPassword(input.password);
@@ -152,7 +154,7 @@ export async function acceptInvitation(
     await tx.run(
       sql`INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES (${invitation.clubId}, ${administratorId}, ${invitation.role}, ${now}) ON CONFLICT DO NOTHING`,
     );
-    return openAdministratorSession(tx, administratorId, now);
+    return openAdministratorSession(tx, administratorId, { openedBy: 'mail', ...client }, now);
   });
 }
 
@@ -275,7 +277,7 @@ export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id,
  * @param by the acting administrator
  * @returns the current role
  */
-async function lockClub(tx: Transaction, clubId: Id, by: Id): Promise<Role> {
+export async function lockClub(tx: Transaction, clubId: Id, by: Id): Promise<Role> {
   await lockMembers(tx, clubId);
   const role = await roleOf(tx, clubId, by);
   if (role === undefined) throw new DomainError('forbidden', 'This session does not act in this organization.');

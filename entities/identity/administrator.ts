@@ -33,6 +33,10 @@ export class Administrator {
   @Column({ type: 'timestamptz', nullable: true })
   phoneVerifiedAt: Date | null;
 
+  /** Whether the account has a second factor. It is written together with the factors, so that a session check needs no join. */
+  @Column({ type: 'boolean', default: false })
+  hasSecondFactor: boolean;
+
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 }

@@ -6,3 +6,7 @@
  */
 export const accountOpeners = ['sign_up', 'club', 'sale'] as const;
 export type AccountOpener = (typeof accountOpeners)[number];
+
+/** How a session was opened: by a password, a mailed token or code, an identity provider, a passkey, or a link of the club's own site. */
+export const sessionOpeners = ['password', 'mail', 'provider', 'passkey', 'link'] as const;
+export type SessionOpener = (typeof sessionOpeners)[number];

@@ -150,6 +150,8 @@ const table: Record<OperationId, Row> = {
   changeMemberRole: { sessions: admin, roles: administration, answer: 'not_found' },
   removeMember: { sessions: admin, roles: administration, answer: 'not_found' },
   revokeInvitation: { sessions: admin, roles: administration, answer: 'not_found' },
+  getSignInRules: { sessions: admin, roles: administration, answer: 200 },
+  setSignInRules: { sessions: admin, roles: ['owner'], answer: 'sign_in_rule_not_met' },
 
   listStudents: { sessions: admin, roles, answer: 200 },
   getStudent: { sessions: admin, roles, answer: 'not_found' },

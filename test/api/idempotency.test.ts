@@ -11,6 +11,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
+import { ownerAsCaller } from '../toolkit/builders/callers.ts';
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { buildCourse } from '../toolkit/builders/courses.ts';
 import { buildSpace, buildSpaceMembership } from '../toolkit/builders/community.ts';
@@ -217,7 +218,7 @@ describe('a request with an Idempotency-Key', () => {
       );
       const repetition = describeRepetition?.({
         key,
-        caller: { kind: 'admin', token: '', administratorId: club.owner.id, role: 'owner' },
+        caller: ownerAsCaller(club.owner.id),
         params: { clubId: club.id },
         querystring: '',
         body: Buffer.from(JSON.stringify(body)),

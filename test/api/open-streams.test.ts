@@ -4,6 +4,7 @@ import { createOpenStreams, type OpenStreams, type StreamPermit } from '../../ap
 import type { Caller } from '../../api/operation.ts';
 import type { DomainError } from '../../platform/core/errors.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { ownerAsCaller } from '../toolkit/builders/callers.ts';
 
 describe('permits of event streams', () => {
   let open: OpenStreams;
@@ -15,7 +16,7 @@ describe('permits of event streams', () => {
   });
   afterEach(() => open.stop());
 
-  const somebody = (): Caller => ({ kind: 'admin', token: 't', administratorId: `person ${people++}`, role: 'owner' });
+  const somebody = (): Caller => ownerAsCaller(`person ${people++}`);
   const taking = (clubId: string, caller: Caller = somebody()): StreamPermit | string => {
     try {
       return open.take(caller, { clubId, roles: undefined, scope: undefined, ip: null });

@@ -7,6 +7,7 @@ import { retentionActivities } from '../../activities/retention.ts';
 import { signUpStudent } from '../../domain/students/sign-up.ts';
 import { findOrOpenAccount } from '../../domain/identity/accounts/accounts.ts';
 import { verifyStudentEmail } from '../../domain/identity/accounts/student-accounts.ts';
+import { unknownClient } from '../../domain/identity/sessions/sessions.ts';
 import { pendingSignUpRules } from '../../domain/identity/accounts/pending-sign-ups.policy.ts';
 import { Student } from '../../entities/identity/student.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -161,7 +162,7 @@ describe('a pending sign-up', () => {
           (tx) =>
             first === 'purchase'
               ? buy(databaseOf(tx))
-              : verifyStudentEmail({ ...deps, db: databaseOf(tx) }, student.link, new Date()),
+              : verifyStudentEmail({ ...deps, db: databaseOf(tx) }, student.link, unknownClient, new Date()),
           async () => {
             if (first === 'purchase') confirmation = students.verify(student.link);
             else purchase = buy();

@@ -38,6 +38,7 @@ const metBy: Readonly<Record<string, readonly OperationId[]>> = {
   'automation_versions(automation_id,number)': ['publishAutomation'],
   'certificates(student_id,course_id)': ['issueCertificate'],
   'club_plans(club_id)': ['buyAddOn'],
+  'club_sign_in_rules(club_id)': ['setSignInRules'],
   'club_slugs(club_id)': ['updateClub'],
   'club_slugs(slug)': ['createOrganization', 'updateClub'],
   'clubs(slug)': ['createOrganization', 'updateClub'],

@@ -5,6 +5,7 @@ import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { tokenText } from '../../domain/mail/codes/one-time-tokens.ts';
 import { verifyStudentEmail } from '../../domain/identity/accounts/student-accounts.ts';
+import { unknownClient } from '../../domain/identity/sessions/sessions.ts';
 import { removeStudent, updateStudent } from '../../domain/students/students.ts';
 import { requestMail } from '../../domain/mail/transactional/requests.ts';
 import { mailKinds } from '../../domain/contexts.ts';
@@ -215,7 +216,7 @@ describe('the workflow of a transactional mail', function () {
     refuse(student.email, 1);
     const handle = await start(id);
     await until('the refused attempt', { timeoutMs: 5 * second }, async () => (await rowOf(id)).attemptCount === 1);
-    await verifyStudentEmail(deps, tokenText(deps.vault, 'student_verify_email', tokenId ?? ''), now);
+    await verifyStudentEmail(deps, tokenText(deps.vault, 'student_verify_email', tokenId ?? ''), unknownClient, now);
     expect(await handle.result()).to.equal('canceled');
     expect(await rowOf(id)).to.include({ status: 'canceled', leaseUntil: null });
     expect(outcomes).to.deep.equal(['failed', 'canceled']);

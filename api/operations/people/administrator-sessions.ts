@@ -15,7 +15,9 @@ export const signUpAdministrator: Operation<'signUpAdministrator'> = async ({ bo
 
 export const verifyAdministratorEmail: Operation<'verifyAdministratorEmail'> = async (request) =>
   data(
-    await openByMail(request, () => accounts.verifyAdministratorEmail(request.deps, request.body.token, request.now)),
+    await openByMail(request, () =>
+      accounts.verifyAdministratorEmail(request.deps, request.body.token, request.client, request.now),
+    ),
   );
 
 export const resendAdministratorVerification: Operation<'resendAdministratorVerification'> = async ({
@@ -33,17 +35,21 @@ export const requestAdministratorPasswordReset: Operation<'requestAdministratorP
 export const confirmAdministratorPasswordReset: Operation<'confirmAdministratorPasswordReset'> = async (request) =>
   data(
     await openByMail(request, () =>
-      accounts.confirmAdministratorPasswordReset(request.deps, request.body, request.now),
+      accounts.confirmAdministratorPasswordReset(request.deps, request.body, request.client, request.now),
     ),
   );
 
 export const signInAdministrator: Operation<'signInAdministrator'> = async (request) =>
   data(
-    await signIn(request, request.body, () => accounts.signInAdministrator(request.deps, request.body, request.now)),
+    await signIn(request, request.body, () =>
+      accounts.signInAdministrator(request.deps, request.body, request.client, request.now),
+    ),
   );
 
 export const acceptInvitation: Operation<'acceptInvitation'> = async (request) =>
-  data(await openByMail(request, () => members.acceptInvitation(request.deps, request.body, request.now)));
+  data(
+    await openByMail(request, () => members.acceptInvitation(request.deps, request.body, request.client, request.now)),
+  );
 
 export const getProfile: Operation<'getProfile'> = async ({ administrator, db }) =>
   data(await accounts.getProfile(db, administrator.id));

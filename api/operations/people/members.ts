@@ -1,5 +1,6 @@
 /** The administrators of a club and their roles. */
 import * as members from '../../../domain/clubs/members.ts';
+import * as signInRules from '../../../domain/clubs/sign-in-rules.ts';
 import type { Operation } from '../../operation.ts';
 import { data, noContent, page } from '../answers.ts';
 
@@ -17,3 +18,9 @@ export const removeMember: Operation<'removeMember'> = async ({ params, administ
 
 export const revokeInvitation: Operation<'revokeInvitation'> = async ({ params, administrator, deps }) =>
   noContent(await members.revokeInvitation(deps, params.clubId, administrator.id, params.invitationId));
+
+export const getSignInRules: Operation<'getSignInRules'> = async ({ params, db }) =>
+  data(await signInRules.getSignInRules(db, params.clubId));
+
+export const setSignInRules: Operation<'setSignInRules'> = async ({ params, body, administrator, deps }) =>
+  data(await signInRules.setSignInRules(deps, params.clubId, administrator, body));

@@ -26,10 +26,18 @@ export const signUpStudent: Operation<'signUpStudent'> = async ({
 };
 
 export const signInStudent: Operation<'signInStudent'> = async (request) =>
-  data(await signIn(request, request.body, () => accounts.signInStudent(request.deps, request.body, request.now)));
+  data(
+    await signIn(request, request.body, () =>
+      accounts.signInStudent(request.deps, request.body, request.client, request.now),
+    ),
+  );
 
 export const verifyStudentEmail: Operation<'verifyStudentEmail'> = async (request) =>
-  data(await openByMail(request, () => accounts.verifyStudentEmail(request.deps, request.body.token, request.now)));
+  data(
+    await openByMail(request, () =>
+      accounts.verifyStudentEmail(request.deps, request.body.token, request.client, request.now),
+    ),
+  );
 
 export const resendStudentVerification: Operation<'resendStudentVerification'> = async ({ body, deps, now }) =>
   accepted(await accounts.resendStudentVerification(deps, body, now));
@@ -38,14 +46,18 @@ export const requestStudentPasswordReset: Operation<'requestStudentPasswordReset
   accepted(await accounts.requestStudentPasswordReset(deps, body, now));
 
 export const confirmStudentPasswordReset: Operation<'confirmStudentPasswordReset'> = async (request) =>
-  data(await openByMail(request, () => accounts.confirmStudentPasswordReset(request.deps, request.body, request.now)));
+  data(
+    await openByMail(request, () =>
+      accounts.confirmStudentPasswordReset(request.deps, request.body, request.client, request.now),
+    ),
+  );
 
 export const requestStudentCode: Operation<'requestStudentCode'> = async ({ body, deps, now }) =>
   data(await accounts.requestStudentCode(deps, body, now));
 
 export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async (request) => {
-  const { body, network, deps, now } = request;
-  return data(await openByMail(request, () => accounts.exchangeStudentCode(deps, { ...body, network }, now)));
+  const { body, network, client, deps, now } = request;
+  return data(await openByMail(request, () => accounts.exchangeStudentCode(deps, { ...body, network }, client, now)));
 };
 
 export const setStudentPassword: Operation<'setStudentPassword'> = async ({ student, body, deps }) =>

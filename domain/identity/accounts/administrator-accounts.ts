@@ -14,7 +14,7 @@ import { spendToken, tokenGone, withdrawTokensOf } from '../../mail/codes/one-ti
 import { listOrganizations } from '../memberships.ts';
 import { requireStrongPassword, requireUnknown, type PasswordOwner } from '../passwords/password-rules.ts';
 import { hashPassword, passwordMatches } from '../passwords/passwords.ts';
-import { endSessionsOf, openSession } from '../sessions/sessions.ts';
+import { endSessionsOf, openSession, type Client, type SessionOrigin } from '../sessions/sessions.ts';
 
 type AdministratorSession = RecordOf<'AdministratorSession'>;
 type Profile = RecordOf<'AdministratorProfile'>;
@@ -27,6 +27,7 @@ type Profile = RecordOf<'AdministratorProfile'>;
 export async function signInAdministrator(
   { db }: VaultDeps,
   { email, password }: { email: string; password: string },
+  client: Client,
   now: Date,
 ): Promise<AdministratorSession> {
   const account = await db.one<{
@@ -51,7 +52,7 @@ export async function signInAdministrator(
       sql`SELECT 1 FROM administrators WHERE id = ${account.id} AND password_hash = ${account.passwordHash} FOR SHARE`,
     );
     if (!unchanged) throw invalidCredentials();
-    return openAdministratorSession(tx, account.id, now);
+    return openAdministratorSession(tx, account.id, { openedBy: 'password', ...client }, now);
   });
 }
 
@@ -59,13 +60,14 @@ export async function signInAdministrator(
 export async function verifyAdministratorEmail(
   { db }: VaultDeps,
   token: string,
+  client: Client,
   now: Date,
 ): Promise<AdministratorSession> {
   return db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_verify_email'], token, now);
     if (administratorId === null) throw tokenGone();
     await confirmAddress(tx, 'administrator', administratorId, 'sign_up', now);
-    return openAdministratorSession(tx, administratorId, now);
+    return openAdministratorSession(tx, administratorId, { openedBy: 'mail', ...client }, now);
   });
 }
 
@@ -85,6 +87,7 @@ export async function requestAdministratorPasswordReset(deps: VaultDeps, email: 
 export async function confirmAdministratorPasswordReset(
   { db }: VaultDeps,
   { token, password }: { token: string; password: string },
+  client: Client,
   now: Date,
 ): Promise<AdministratorSession> {
   requireStrongPassword(password);
@@ -98,7 +101,7 @@ export async function confirmAdministratorPasswordReset(
     );
     await withdrawTokensOf(tx, { administratorId });
     await endSessionsOf(tx, 'admin', administratorId);
-    return openAdministratorSession(tx, administratorId, now);
+    return openAdministratorSession(tx, administratorId, { openedBy: 'mail', ...client }, now);
   });
 }
 
@@ -147,10 +150,19 @@ export async function updateProfile(
 export async function openAdministratorSession(
   tx: Transaction,
   administratorId: Id,
+  origin: SessionOrigin,
   now: Date,
 ): Promise<AdministratorSession> {
-  const { token, expiresAt } = await openSession(tx, 'admin', administratorId, now);
+  const { token, expiresAt } = await openSession(tx, 'admin', administratorId, now, origin);
   return { token, expires_at: expiresAt.toISOString(), administrator: await getProfile(tx, administratorId) };
+}
+
+/** @returns whether the account has a second factor; false if there is no such account */
+export async function readHasSecondFactor(db: Queries, administratorId: Id): Promise<boolean> {
+  const row = await db.one<Pick<Administrator, 'hasSecondFactor'>>(
+    sql`SELECT ${columns(Administrator, ['hasSecondFactor'])} FROM administrators WHERE id = ${administratorId}`,
+  );
+  return row?.hasSecondFactor ?? false;
 }
 
 export interface KnownAdministrator {

@@ -22,7 +22,7 @@ import { lockAccount, takeSeatOf } from './pending-sign-ups.ts';
 import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../../mail/codes/one-time-tokens.ts';
 import { requireStrongPassword, requireUnknown, type PasswordOwner } from '../passwords/password-rules.ts';
 import { hashPassword, passwordMatches } from '../passwords/passwords.ts';
-import { endSessionsOf, openSession } from '../sessions/sessions.ts';
+import { endSessionsOf, openSession, type Client, type SessionOrigin } from '../sessions/sessions.ts';
 import { presentStudent } from '../student-identity.ts';
 import { getStudent } from '../students.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
@@ -38,6 +38,7 @@ type StudentSession = RecordOf<'StudentSession'>;
 export async function signInStudent(
   { db, storage }: StudentDeps,
   { club_id: clubId, email, password }: { club_id: Id; email: string; password: string },
+  client: Client,
   now: Date,
 ): Promise<StudentSession> {
   const student = await db.one<{
@@ -59,7 +60,7 @@ export async function signInStudent(
       sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
     );
     if (!unchanged) throw invalidCredentials();
-    return openStudentSession(tx, storage, student.id, now);
+    return openStudentSession(tx, storage, student.id, { openedBy: 'password', ...client }, now);
   });
 }
 
@@ -70,6 +71,7 @@ export async function signInStudent(
 export async function verifyStudentEmail(
   { db, storage }: StudentDeps,
   token: string,
+  client: Client,
   now: Date,
 ): Promise<StudentSession> {
   return db.transaction(async (tx) => {
@@ -78,7 +80,7 @@ export async function verifyStudentEmail(
     await spendToken(tx, purposes, token, now);
     await confirmAddress(tx, 'student', locked.account.id, 'sign_up', now);
     await takeSeatOf(tx, locked, now);
-    return openStudentSession(tx, storage, locked.account.id, now);
+    return openStudentSession(tx, storage, locked.account.id, { openedBy: 'mail', ...client }, now);
   });
 }
 
@@ -124,6 +126,7 @@ export async function requestStudentCode(
 export async function confirmStudentPasswordReset(
   { db, storage }: StudentDeps,
   { token, password }: { token: string; password: string },
+  client: Client,
   now: Date,
 ): Promise<StudentSession> {
   requireStrongPassword(password);
@@ -143,7 +146,7 @@ export async function confirmStudentPasswordReset(
     );
     await withdrawTokensOf(tx, { studentId });
     await endSessionsOf(tx, 'student', studentId);
-    return openStudentSession(tx, storage, studentId, now);
+    return openStudentSession(tx, storage, studentId, { openedBy: 'mail', ...client }, now);
   });
 }
 
@@ -157,6 +160,7 @@ export async function confirmStudentPasswordReset(
 export async function exchangeStudentCode(
   { db, vault, storage }: StudentDeps,
   input: EmailInClub & { code_id: Id; code: string; network?: string },
+  client: Client,
   now: Date,
 ): Promise<StudentSession> {
   const { club_id: clubId, code_id: codeId, code, network } = input;
@@ -168,7 +172,7 @@ export async function exchangeStudentCode(
     if (!(await spendCode(tx, vault, guess, match))) throw tokenGone();
     await confirmAddress(tx, 'student', match.studentId, 'other', now);
     await takeSeatOf(tx, locked, now);
-    return openStudentSession(tx, storage, match.studentId, now);
+    return openStudentSession(tx, storage, match.studentId, { openedBy: 'mail', ...client }, now);
   });
 }
 
@@ -261,13 +265,14 @@ async function mailIfKnown(
   });
 }
 
-async function openStudentSession(
+export async function openStudentSession(
   tx: Transaction,
   storage: ObjectStore,
   studentId: Id,
+  origin: SessionOrigin,
   now: Date,
 ): Promise<StudentSession> {
-  const { token, expiresAt } = await openSession(tx, 'student', studentId, now);
+  const { token, expiresAt } = await openSession(tx, 'student', studentId, now, origin);
   const student = await getStudent(tx, studentId);
   return { token, expires_at: expiresAt.toISOString(), student: await presentStudent(student, storage) };
 }

@@ -7,7 +7,8 @@ import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
 import { sha256 } from '../../../platform/infra/keys/vault.ts';
-import { administratorSessionMaxMs, sessionLifetimeMs } from './sessions.ts';
+import { administratorSessionMaxMs, sessionIdOf, sessionLifetimeMs } from './sessions.ts';
+import type { SignInProofs, SignInRequirements } from './sign-in-rules.policy.ts';
 import type { StudentIdentity } from '../student-identity.ts';
 
 /** The shortest time between two extensions of a session, so that only few requests write. */
@@ -15,13 +16,17 @@ const slideEveryMs = 5 * 60_000;
 /** Leaves most database connections of the process to other work. */
 const maxConcurrentLookUps = 4;
 
-export interface AdministratorSessionFound {
+export interface AdministratorSessionFound extends SignInProofs {
   administratorId: Id;
+  /** The public id of the session. */
+  sessionId: Id;
   /**
    * The administrator's role in the requested club. Null for a club that does not exist and for a non-member, so that a caller cannot
    * distinguish them.
    */
   role: Role | null;
+  /** The sign-in rules of the requested club. */
+  required: SignInRequirements;
 }
 
 export interface SessionFinder {
@@ -71,7 +76,13 @@ export function createSessionFinder(db: Database): SessionFinder {
       if (expiresAt.getTime() - row.expiresAt.getTime() > slideEveryMs) {
         await db.manager.update(AdministratorSession, { tokenHash }, { expiresAt });
       }
-      return { administratorId: row.administratorId, role: row.role };
+      const { createdAt, expiresAt: _, provedAt, requiresSecondFactor, requiredProviderId, ...session } = row;
+      return {
+        ...session,
+        sessionId: sessionIdOf(tokenHash),
+        provedAt: provedAt ?? createdAt,
+        required: { requiresSecondFactor: requiresSecondFactor ?? false, requiredProviderId },
+      };
     },
   };
 }
@@ -108,16 +119,30 @@ const selectStudentSessions = prepared<StudentIdentity & { position: number }, S
 
 /** Finds administrators by the token hashes of valid sessions, with their membership in the requested club, if any. */
 const selectAdministratorSessions = prepared<
-  AdministratorSessionFound & { position: number; createdAt: Date; expiresAt: Date },
+  {
+    position: number;
+    administratorId: Id;
+    createdAt: Date;
+    expiresAt: Date;
+    provedAt: Date | null;
+    secondFactorAt: Date | null;
+    providerId: Id | null;
+    role: Role | null;
+    requiresSecondFactor: boolean | null;
+    requiredProviderId: Id | null;
+  },
   StudentLookUps & { clubIds: readonly (Id | null)[] }
 >(
   'select_administrator_sessions',
   (
     value,
   ) => `SELECT asked.position::int, session.administrator_id AS "administratorId", session.created_at AS "createdAt",
-          session.expires_at AS "expiresAt", membership.role
+          session.expires_at AS "expiresAt", session.proved_at AS "provedAt",
+          session.second_factor_at AS "secondFactorAt", session.provider_id AS "providerId", membership.role,
+          rules.requires_second_factor AS "requiresSecondFactor", rules.required_provider_id AS "requiredProviderId"
      FROM unnest(${value.tokenHashes}::bytea[], ${value.times}::timestamptz[], ${value.clubIds}::uuid[]) WITH ORDINALITY AS asked (token_hash, now, club_id, position)
      JOIN administrator_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
      LEFT JOIN memberships membership
-       ON membership.administrator_id = session.administrator_id AND membership.club_id = asked.club_id`,
+       ON membership.administrator_id = session.administrator_id AND membership.club_id = asked.club_id
+     LEFT JOIN club_sign_in_rules rules ON rules.club_id = membership.club_id`,
 );

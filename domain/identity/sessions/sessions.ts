@@ -2,7 +2,10 @@
  * Opens and ends sessions. Callers prove them with opaque tokens. Students and administrators have separate tables. Deleting the row ends
  * the session (AUTH-1 to AUTH-4, AUTH-6).
  */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { AdministratorSession } from '../../../entities/identity/administrator-session.ts';
+import { StudentSession } from '../../../entities/identity/student-session.ts';
+import type { SessionOpener } from '../../../entities/identity/values.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -32,19 +35,66 @@ const stores = {
   admin: { table: 'administrator_sessions', owner: 'administrator_id' },
 } as const satisfies Record<CallerKind, { table: string; owner: string }>;
 
+/** The device and the network from which a person signs in. Null if they are unknown. */
+export interface Client {
+  /** A short label, such as `Firefox on Windows`. */
+  readonly device: string | null;
+  /** The /24 of an IPv4 address, the /48 of an IPv6 address. */
+  readonly network: string | null;
+}
+
+/** How and from where a session is opened. */
+export interface SessionOrigin extends Client {
+  readonly openedBy: SessionOpener;
+  /** The identity provider of a session that is opened by `provider`. */
+  readonly providerId?: Id;
+  /** Whether the person has just shown a second factor. Only for administrators. */
+  readonly withSecondFactor?: boolean;
+}
+
+/**
+ * @returns the public id of a session, in lists of sessions. It is a hash of the stored hash, so it is no credential, and sessions from before
+ * such lists have one too
+ */
+export function sessionIdOf(tokenHash: Buffer): Id {
+  const bytes = createHash('sha256').update('session id').update(tokenHash).digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6); // version 8: an id of our own making
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
 export interface OpenedSession {
   token: string;
   expiresAt: Date;
 }
 
-/** Opens a session. @returns the token. Only its hash is stored */
-export async function openSession(tx: Transaction, kind: CallerKind, ownerId: Id, now: Date): Promise<OpenedSession> {
+export const unknownClient: Client = { device: null, network: null };
+const unknownOrigin: SessionOrigin = { openedBy: 'password', ...unknownClient };
+
+/**
+ * Opens a session.
+ * @param origin unknown if absent
+ * @returns the token. Only its hash is stored
+ */
+export async function openSession(
+  tx: Transaction,
+  kind: CallerKind,
+  ownerId: Id,
+  now: Date,
+  origin = unknownOrigin,
+): Promise<OpenedSession> {
   const token = `${tokenPrefix}${randomBytes(32).toString('base64url')}`;
   const expiresAt = new Date(now.getTime() + sessionLifetimeMs[kind]);
-  const { table, owner } = stores[kind];
-  await tx.run(
-    sql`INSERT INTO ${raw(table)} (token_hash, ${raw(owner)}, created_at, expires_at) VALUES (${sha256(token)}, ${ownerId}, ${now}, ${expiresAt})`,
-  );
+  const { openedBy, device, network } = origin;
+  const session = { tokenHash: sha256(token), createdAt: now, expiresAt, openedBy, device, network };
+  if (kind === 'student') await tx.manager.insert(StudentSession, { ...session, studentId: ownerId });
+  else
+    await tx.manager.insert(AdministratorSession, {
+      ...session,
+      administratorId: ownerId,
+      providerId: origin.providerId ?? null,
+      secondFactorAt: origin.withSecondFactor === true ? now : null,
+    });
   return { token, expiresAt };
 }
 

@@ -36,11 +36,12 @@
  * names the field by its path, such as `event_types/0`. A NUL byte or half of a surrogate pair in any string is a `422`,
  * except in what is kept byte for byte (`x-any-text`). JSON is UTF-8, with at most 64 levels and 20,000 values (notices: 10,000); beyond, and where
  * it cannot be parsed: `400`.
- * Checks run in this order: `401`, `403` of the club, rate limit, `403` of the role, `400`/`422`, `404`, `409`. Notices are judged by their token
+ * Checks run in this order: `401`, `403` of the club, rate limit, `403` of the club's sign-in rules, of the role and of a fresh factor, `400`/`422`, `404`, `409`. Notices are judged by their token
  * or signature before their body is read (`x-late-body`).
  *
  * Each operation lists its codes (`x-error-codes`). Some follow by rule: every operation may answer `malformed_request`, `internal_error` and `503 busy`; with a
- * session, `unauthenticated`; under a club's path, `forbidden`; where roles are named, `role_not_permitted`; where a scope is named, `scope_not_granted`; with parameters or a
+ * session, `unauthenticated`; under a club's path, `forbidden`; where roles are named, `role_not_permitted`; where a scope is named, `scope_not_granted`; under a club's path for administrators, `club_requires_second_factor` and
+ * `club_requires_provider`; where a fresh factor is named, `fresh_factor_required`; with parameters or a
  * body, `invalid_request`; with a body, `body_too_large` and `unsupported_media_type`; every `POST`, `PUT`, `PATCH` and `DELETE`,
  * `rate_limited`. Before an operation is found, a request may be answered with `not_found`, `method_not_allowed`,
  * `headers_too_large` or `malformed_request`.
@@ -151,6 +152,9 @@ export type StudentSignUp = {
  * | `role_not_permitted` | 403 | The administrator's role in this club does not permit the operation. |
  * | `scope_not_granted` | 403 | The API key lacks the scope of the operation. |
  * | `email_not_verified` | 403 | The password is right, but the e-mail was never confirmed. |
+ * | `club_requires_second_factor` | 403 | The club requires a second factor of its members, and the session has none. |
+ * | `club_requires_provider` | 403 | The club requires its members to sign in with its identity provider, and the session did not. |
+ * | `fresh_factor_required` | 403 | The operation needs a factor of the account that was shown in the last 10 minutes. |
  * | `not_entitled` | 403 | The student has no access to the agent. |
  * | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
  * | `method_not_allowed` | 405 | The path exists, with other methods; the header `Allow` names them. |
@@ -158,6 +162,7 @@ export type StudentSignUp = {
  * | `password_exists` | 409 | The account has a password already; it is changed by a reset. |
  * | `already_member` | 409 | The person is a member of the club already. |
  * | `last_owner` | 409 | The club would be left without an owner. |
+ * | `sign_in_rule_not_met` | 409 | The owner who sets a sign-in rule does not satisfy it in this session. |
  * | `organization_limit_reached` | 409 | The administrator owns as many clubs as one may. |
  * | `endpoint_limit_reached` | 409 | The club has as many webhook endpoints as a club may have. |
  * | `listener_limit_reached` | 409 | The club has as many listeners to its events as a club may have. |
@@ -274,6 +279,9 @@ export const ErrorCode = {
     role_not_permitted: "role_not_permitted",
     scope_not_granted: "scope_not_granted",
     email_not_verified: "email_not_verified",
+    club_requires_second_factor: "club_requires_second_factor",
+    club_requires_provider: "club_requires_provider",
+    fresh_factor_required: "fresh_factor_required",
     not_entitled: "not_entitled",
     not_found: "not_found",
     method_not_allowed: "method_not_allowed",
@@ -281,6 +289,7 @@ export const ErrorCode = {
     password_exists: "password_exists",
     already_member: "already_member",
     last_owner: "last_owner",
+    sign_in_rule_not_met: "sign_in_rule_not_met",
     organization_limit_reached: "organization_limit_reached",
     endpoint_limit_reached: "endpoint_limit_reached",
     listener_limit_reached: "listener_limit_reached",
@@ -1116,6 +1125,26 @@ export type Invitation = {
  */
 export type RoleChange = {
     role: RoleInput;
+};
+
+/**
+ * What a club requires of the sign-in of its members.
+ */
+export type SignInRules = {
+    /**
+     * Whether a session must have shown a second factor.
+     */
+    requires_second_factor: boolean;
+};
+
+/**
+ * The new rules of a club.
+ */
+export type SignInRulesInput = {
+    /**
+     * Whether a session must have shown a second factor.
+     */
+    requires_second_factor: boolean;
 };
 
 /**

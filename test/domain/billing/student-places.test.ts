@@ -11,6 +11,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { findOrOpenAccount, lockForClub } from '../../../domain/identity/accounts/accounts.ts';
 import { verifyStudentEmail } from '../../../domain/identity/accounts/student-accounts.ts';
+import { unknownClient } from '../../../domain/identity/sessions/sessions.ts';
 import { issueToken, tokenText } from '../../../domain/mail/codes/one-time-tokens.ts';
 import { createStudent, removeStudent } from '../../../domain/students/students.ts';
 import { signUpStudent } from '../../../domain/students/sign-up.ts';
@@ -60,7 +61,8 @@ async function buildPending(clubId: Id): Promise<{ id: Id; email: string; token:
   const tokenId = await db.transaction((tx) => issueToken(tx, vault, { purpose, owner: { studentId: id } }, now));
   return { id, email, token: tokenText(vault, purpose, tokenId) };
 }
-const confirmPending = async ({ token }: { token: string }) => verifyStudentEmail(await testDeps(), token, now);
+const confirmPending = async ({ token }: { token: string }) =>
+  verifyStudentEmail(await testDeps(), token, unknownClient, now);
 
 describe('the seat allocation of a club', () => {
   let clubId: Id;

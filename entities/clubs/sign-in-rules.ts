@@ -1,0 +1,21 @@
+/** The sign-in rules of a club: its members must satisfy them (FAC-1). A club without a row has no rules. */
+import { Column, Entity, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from './club.ts';
+
+@Entity('club_sign_in_rules')
+export class SignInRules {
+  @PrimaryColumn({ type: 'uuid', primaryKeyConstraintName: 'club_sign_in_rules_pkey' })
+  clubId: string;
+
+  @Column({ type: 'boolean' })
+  requiresSecondFactor: boolean;
+
+  /** The identity provider of the club, if its members must sign in there. */
+  @Column({ type: 'uuid', nullable: true })
+  requiredProviderId: string | null;
+
+  @OneToOne(() => Club, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'club_id', foreignKeyConstraintName: 'club_sign_in_rules_club_id_fkey' })
+  club: Relation<Club>;
+}

@@ -6,7 +6,7 @@ export const ar: TourCatalogue = {
   stays_up: 'يبقى كل هذا قيد التشغيل حتى الضغط على Ctrl-C.',
   confirmation_arrived: 'وصلت رسالة التأكيد',
   mail_arrived: 'وصلت رسالة «{subject}»',
-  rate_limit: 'يطلب حد الطلبات الانتظار {seconds} ث',
+  rate_limit: 'تم بلوغ حد الطلبات. هذا ليس خطأ: تستمر الجولة بعد {seconds} ث',
   request: 'الطلب {number} في {at}: {type}، {bytes} بايت، والرد {status}',
   verified: 'تم التحقق',
   verified_with_either: 'تم التحقق بكلا السرين',

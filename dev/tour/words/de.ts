@@ -7,7 +7,7 @@ export const de: TourCatalogue = {
   stays_up: 'All das läuft weiter, bis du Strg-C drückst.',
   confirmation_arrived: 'die Bestätigung ist angekommen',
   mail_arrived: '„{subject}“ ist angekommen',
-  rate_limit: 'die Ratenbegrenzung sagt: in {seconds} s',
+  rate_limit: 'Die Ratenbegrenzung ist erreicht. Das ist kein Fehler: weiter in {seconds} s',
   request: 'Anfrage {number} um {at}: {type}, {bytes} Bytes, beantwortet mit {status}',
   verified: 'geprüft',
   verified_with_either: 'mit beiden Geheimnissen geprüft',

@@ -5,7 +5,7 @@ export const en = {
   stays_up: 'All of this stays up until Ctrl-C.',
   confirmation_arrived: 'the confirmation has arrived',
   mail_arrived: '“{subject}” has arrived',
-  rate_limit: 'the rate limit says: in {seconds} s',
+  rate_limit: 'The rate limit is reached. This is no error: the tour continues in {seconds} s',
   request: 'request {number} at {at}: {type}, {bytes} bytes, answered {status}',
   verified: 'verified',
   verified_with_either: 'verified with either secret',

@@ -7,7 +7,7 @@ export const es: TourCatalogue = {
   stays_up: 'Todo sigue en marcha hasta Ctrl-C.',
   confirmation_arrived: 'ha llegado la confirmación',
   mail_arrived: 'ha llegado «{subject}»',
-  rate_limit: 'el límite de peticiones pide esperar {seconds} s',
+  rate_limit: 'Se alcanzó el límite de peticiones. No es un error: continúa en {seconds} s',
   request: 'petición {number} a las {at}: {type}, {bytes} bytes, respuesta {status}',
   verified: 'verificada',
   verified_with_either: 'verificada con los dos secretos',

@@ -7,7 +7,7 @@ export const ptBR: TourCatalogue = {
   stays_up: 'Tudo continua no ar até Ctrl-C.',
   confirmation_arrived: 'a confirmação chegou',
   mail_arrived: '“{subject}” chegou',
-  rate_limit: 'o limite de requisições pede para esperar {seconds} s',
+  rate_limit: 'O limite de requisições foi atingido. Não é um erro: continua em {seconds} s',
   request: 'requisição {number} em {at}: {type}, {bytes} bytes, resposta {status}',
   verified: 'verificada',
   verified_with_either: 'verificada com os dois segredos',

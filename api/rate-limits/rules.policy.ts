@@ -29,6 +29,7 @@ export interface Rule extends Budget {
 
 const minute = 60;
 const hour = 3_600;
+const day = 24 * hour;
 const writeMethods: readonly WriteMethod[] = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const classroom = '/v1/clubs/{clubId}/classroom';
 
@@ -108,6 +109,16 @@ export const failedSignIns: Budget = {
   scope: 'account',
 };
 export const failedSignInsOfSource: Budget = { ...failedSignIns, counter: 'failed_sign_ins_of_source' };
+
+/**
+ * Wrong second factors of an account (FAC-7). The wait grows: after five in a quarter of an hour it is at most this quarter, after twenty
+ * in a day at most this day. Sources are counted as in {@link failedSignIns}, so a stranger who knows the password does not block the
+ * owner's devices.
+ */
+export const wrongFactors: readonly Budget[] = [
+  { counter: 'wrong_factors', limit: 5, windowSeconds: quarterOfAnHour, scope: 'account' },
+  { counter: 'wrong_factors_of_day', limit: 20, windowSeconds: day, scope: 'account' },
+];
 
 /** LIM-27. */
 export const wrongCodesOfStudent: Budget = {

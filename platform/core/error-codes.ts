@@ -11,6 +11,7 @@ export const errorStatus = {
   role_not_permitted: 403,
   scope_not_granted: 403,
   email_not_verified: 403,
+  second_factor_required: 403,
   club_requires_second_factor: 403,
   club_requires_provider: 403,
   fresh_factor_required: 403,

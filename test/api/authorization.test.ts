@@ -57,6 +57,7 @@ const table: Record<OperationId, Row> = {
   requestAdministratorPasswordReset: { sessions: nobody, answer: 202 },
   confirmAdministratorPasswordReset: { sessions: nobody, answer: 'token_gone' },
   signInAdministrator: { sessions: nobody, answer: 'invalid_credentials' },
+  finishAdministratorSignIn: { sessions: nobody, answer: 'invalid_credentials' },
   acceptInvitation: { sessions: nobody, answer: 'token_gone' },
   receiveSalesNotice: { sessions: nobody, answer: 'not_found' },
   receiveMailEvents: { sessions: nobody, answer: 'not_configured' },

@@ -144,7 +144,7 @@ export type StudentSignUp = {
  * | `malformed_request` | 400 | The request cannot be read: broken JSON, a wrong JSON type, a missing or an unknown property or query parameter, a number that is none. |
  * | `signature_invalid` | 400 | The notice is not signed, is signed with another secret, or was signed too long ago. |
  * | `unauthenticated` | 401 | The session is missing, expired, ended, or of the other kind. |
- * | `invalid_credentials` | 401 | E-mail and password do not belong together. An unknown e-mail and an unknown club answer alike. |
+ * | `invalid_credentials` | 401 | E-mail and password do not belong together, or a factor is wrong, used or expired. An unknown e-mail, club or challenge answers alike. |
  * | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
  * | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
  * | `payment_failed` | 402 | The card was declined while an add-on was bought. |
@@ -152,6 +152,7 @@ export type StudentSignUp = {
  * | `role_not_permitted` | 403 | The administrator's role in this club does not permit the operation. |
  * | `scope_not_granted` | 403 | The API key lacks the scope of the operation. |
  * | `email_not_verified` | 403 | The password is right, but the e-mail was never confirmed. |
+ * | `second_factor_required` | 403 | The first factor is right, and the account has a second one. The member `challenge` says how to finish the sign-in. |
  * | `club_requires_second_factor` | 403 | The club requires a second factor of its members, and the session has none. |
  * | `club_requires_provider` | 403 | The club requires its members to sign in with its identity provider, and the session did not. |
  * | `fresh_factor_required` | 403 | The operation needs a factor of the account that was shown in the last 10 minutes. |
@@ -279,6 +280,7 @@ export const ErrorCode = {
     role_not_permitted: "role_not_permitted",
     scope_not_granted: "scope_not_granted",
     email_not_verified: "email_not_verified",
+    second_factor_required: "second_factor_required",
     club_requires_second_factor: "club_requires_second_factor",
     club_requires_provider: "club_requires_provider",
     fresh_factor_required: "fresh_factor_required",
@@ -392,6 +394,36 @@ export const ErrorCode = {
     rate_limit_unavailable: "rate_limit_unavailable",
     busy: "busy"
 } as const;
+
+/**
+ * A way to show a second factor: `totp` is the code of an authenticator app. A later version may add values: accept those that you do not know.
+ */
+export type SecondFactorMethod = (typeof SecondFactorMethod)[keyof typeof SecondFactorMethod] | (string & {});
+
+export const SecondFactorMethod = {
+    totp: "totp",
+    recovery_code: "recovery_code",
+    passkey: "passkey"
+} as const;
+
+/**
+ * A sign-in that waits for the second factor. It is good for five minutes and one use. Present only with `second_factor_required`.
+ */
+export type SecondFactorChallenge = {
+    /**
+     * The `challenge` of the next request. It opens nothing by itself.
+     */
+    token: string;
+    /**
+     * When the challenge expires (UTC).
+     * @format date-time
+     */
+    expires_at: string;
+    /**
+     * The methods that the account can use now.
+     */
+    methods: SecondFactorMethod[];
+};
 
 /**
  * The request was accepted.
@@ -780,6 +812,39 @@ export type AdministratorSignedIn = {
      * Keep it on the device and send it with its next sign-in. A device that is known by it, or by its network, can sign in however many wrong passwords others have tried. It opens nothing by itself, and is good for 180 days.
      */
     device_token: string;
+};
+
+/**
+ * The six digits that the authenticator app shows. Each code is accepted once.
+ * @pattern ^[0-9]{6}$
+ */
+export type TotpCode = string;
+
+/**
+ * A recovery code. Small letters, spaces and a missing hyphen are accepted. Each code is accepted once.
+ * @minLength 1
+ * @maxLength 40
+ */
+export type RecoveryCodeInput = string;
+
+/**
+ * The challenge of a sign-in, and exactly one second factor: `code` or `recovery_code`.
+ */
+export type SecondFactorSignIn = {
+    /**
+     * The `token` of the challenge.
+     * @minLength 1
+     * @maxLength 128
+     */
+    challenge: string;
+    code?: TotpCode;
+    recovery_code?: RecoveryCodeInput;
+    /**
+     * The one that the last sign-in on this device was answered with, if there was one.
+     * @minLength 1
+     * @maxLength 128
+     */
+    device_token?: string;
 };
 
 /**
@@ -12384,6 +12449,7 @@ export type ErrorEnvelope = {
          * For people: it names the field or the resource, never a value that was sent.
          */
         message?: string;
+        challenge?: SecondFactorChallenge;
     };
 };
 

@@ -23,6 +23,8 @@ export const errorStatus = {
   already_member: 409,
   last_owner: 409,
   sign_in_rule_not_met: 409,
+  no_second_factor: 409,
+  factor_limit_reached: 409,
   organization_limit_reached: 409,
   endpoint_limit_reached: 409,
   listener_limit_reached: 409,

@@ -79,6 +79,14 @@ const table: Record<OperationId, Row> = {
   updateProfile: { sessions: admin, answer: 200 },
   createOrganization: { sessions: admin, answer: 201 },
 
+  listSecondFactors: { sessions: admin, answer: 200 },
+  beginTotp: { sessions: admin, answer: 201 },
+  confirmTotp: { sessions: admin, answer: 'not_found' },
+  renameSecondFactor: { sessions: admin, answer: 'not_found' },
+  removeSecondFactor: { sessions: admin, answer: 'not_found' },
+  renewRecoveryCodes: { sessions: admin, answer: 'no_second_factor' },
+  proveIdentity: { sessions: admin, answer: 'invalid_credentials' },
+
   getBranding: { sessions: admin, roles, answer: 200 },
   setBranding: { sessions: admin, roles: administration, answer: 200 },
   getMailTexts: { sessions: admin, roles, answer: 200 },

@@ -30,6 +30,8 @@ import { fillEmailKeys } from './identity/accounts/email-keys.ts';
 import { forgetNetwork } from './identity/accounts/pending-sign-ups.ts';
 import { accountMails } from './identity/mails.ts';
 import { removeOldKeys } from './identity/api-keys/api-keys.ts';
+import { removeExpiredChallenges } from './identity/factors/challenges.ts';
+import { removeUnconfirmedFactors } from './identity/factors/factors.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions/sessions.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
@@ -236,6 +238,8 @@ export const contexts = {
     changeEmail: (tx, _vault, { studentId }) => endSessionsOf(tx, 'student', studentId),
     retention: [
       { run: ({ db }, now) => removeEndedSessions(db, now) },
+      { run: ({ db }, now) => removeExpiredChallenges(db, now) },
+      { run: ({ db }, now) => removeUnconfirmedFactors(db, now) },
       { run: ({ db }, now) => removeOldKeys(db, now) },
       {
         async run(deps) {

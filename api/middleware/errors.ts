@@ -27,9 +27,9 @@ export function refusalFor(log: Logger, context: Context, error: unknown): Domai
   return error instanceof DomainError ? error : unexpected(log, context, error);
 }
 
-function answerWith(context: Context, { status, code, headers }: DomainError, message: string): void {
+function answerWith(context: Context, { status, code, headers, members }: DomainError, message: string): void {
   context.status = status;
-  context.body = { error: { code, message } };
+  context.body = { error: { code, message, ...members } };
   if (status === 401) context.set('WWW-Authenticate', 'Bearer');
   if (headers.retryAfterSeconds !== undefined) context.set('Retry-After', String(headers.retryAfterSeconds));
   if (headers.location !== undefined) context.set('Location', headers.location);

@@ -29,6 +29,7 @@ export interface Rule extends Budget {
 
 const minute = 60;
 const hour = 3_600;
+const day = 24 * hour;
 const writeMethods: readonly WriteMethod[] = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const classroom = '/v1/clubs/{clubId}/classroom';
 
@@ -109,6 +110,16 @@ export const failedSignIns: Budget = {
 };
 export const failedSignInsOfSource: Budget = { ...failedSignIns, counter: 'failed_sign_ins_of_source' };
 
+/**
+ * Wrong second factors of an account (FAC-7). The wait grows: after five in a quarter of an hour it is at most this quarter, after twenty
+ * in a day at most this day. Sources are counted as in {@link failedSignIns}, so a stranger who knows the password does not block the
+ * owner's devices.
+ */
+export const wrongFactors: readonly Budget[] = [
+  { counter: 'wrong_factors', limit: 5, windowSeconds: quarterOfAnHour, scope: 'account' },
+  { counter: 'wrong_factors_of_day', limit: 20, windowSeconds: day, scope: 'account' },
+];
+
 /** LIM-27. */
 export const wrongCodesOfStudent: Budget = {
   counter: 'wrong_registration_codes',
@@ -164,6 +175,7 @@ export const rules: readonly Rule[] = [
     ...credentials,
     whenDown: 'local', // only the classroom's credential routes are refused (LIM-18); here the local limit prevents guessing (DEC-29)
   },
+  { name: 'Proofs in a session', methods: ['POST'], path: '/v1/me/proof', ...credentials, whenDown: 'local' },
   { name: 'Classroom sign-up', methods: ['POST'], path: `${classroom}/sign-up`, ...credentials, whenDown: 'refuse' },
   {
     name: 'Notices of sales platforms and mail providers',

@@ -2,6 +2,7 @@
  * Limits on guesses: wrong passwords (LIM-26), and invalid codes of registration links (LIM-27). A try is counted before it runs, so that
  * simultaneous tries cannot exceed the limit. If it was not a wrong guess, it is removed again.
  */
+import type { SessionOpener } from '../../entities/identity/values.ts';
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Memory } from './limiter.ts';
@@ -10,6 +11,7 @@ import {
   failedSignInsOfSource,
   wrongCodesOfSource,
   wrongCodesOfStudent,
+  wrongFactors,
   type Budget,
 } from './rules.policy.ts';
 import { RefusalToPerson, minutesOf } from '../../domain/language/refusal.ts';
@@ -77,6 +79,40 @@ export async function tryCode<T>(
   }));
   const counts = () => Promise.resolve([...ofStudent, ...ofSource]);
   return within(limiter, { ...source, whenDown: 'pass' }, 'not_found', counts, claim);
+}
+
+interface FactorTry extends Omit<SignInTry, 'whenDown'> {
+  /** A mailed token or an identity provider proves more than a password, so its sources have a count of their own. */
+  readonly firstFactor: SessionOpener;
+}
+
+/**
+ * Counts wrong second factors (FAC-7). A right factor does not pass while the account waits, so the answer does not reveal it.
+ * @throws DomainError rate_limited; rate_limit_unavailable while the counters are unavailable, because six digits can be guessed; the errors
+ * of `prove`
+ */
+export async function tryFactor<T>(limiter: Counting, of: FactorTry, prove: () => Promise<T>): Promise<T> {
+  const counts = async () => {
+    const { account, device, ip, now, firstFactor } = of;
+    const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
+    const source = device ?? (isKnown ? networkOf(account, ip) : firstFactor);
+    return wrongFactors.map((budget) => ({ budget, subject: `${account} ${source}` }));
+  };
+  return within(limiter, { now: of.now, whenDown: 'refuse' }, 'invalid_credentials', counts, prove);
+}
+
+/**
+ * Counts wrong proofs in a session (FAC-7). Each session has a count of its own.
+ * @param account as at a sign-in
+ * @throws DomainError rate_limited, rate_limit_unavailable, and the errors of `prove`
+ */
+export async function tryProof<T>(
+  limiter: Counting,
+  { account, sessionId, now }: { account: string; sessionId: string; now: number },
+  prove: () => Promise<T>,
+): Promise<T> {
+  const counts = async () => wrongFactors.map((budget) => ({ budget, subject: `${account} ${sessionId}` }));
+  return within(limiter, { now, whenDown: 'refuse' }, 'invalid_credentials', counts, prove);
 }
 
 async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {

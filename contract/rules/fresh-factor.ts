@@ -14,6 +14,9 @@ const operations = {
   changeMemberRole: 'if_enrolled',
   removeMember: 'if_enrolled',
   revokeInvitation: 'if_enrolled',
+  beginTotp: 'always',
+  removeSecondFactor: 'always',
+  renewRecoveryCodes: 'always',
   setSignInRules: 'always',
 } as const satisfies { readonly [operation in OperationId]?: FreshFactor };
 

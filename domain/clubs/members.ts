@@ -12,7 +12,7 @@ import { listPage, type Page, type PageRequest } from '../../platform/infra/post
 import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text/text.policy.ts';
 import { requestInvitation } from '../mail/transactional/requests.ts';
-import { openAdministratorSession } from '../identity/accounts/administrator-accounts.ts';
+import { openAdministratorSession, sessionAfterFirstFactor } from '../identity/accounts/administrator-accounts.ts';
 import type { Client } from '../identity/sessions/sessions.ts';
 import {
   invitationOfToken,
@@ -125,7 +125,8 @@ export async function inviteMember(
  * Accepts an invitation by its token, and makes the invited person a member. If the e-mail address has no account, the person gets a new
  * account. Only the owner of the address can read the mail, so the account counts as confirmed. The function locks the club before it uses
  * the token. So the inviter's role cannot change at the same time, and all changes of members take locks in the same order.
- * @throws DomainError weak_password; token_gone; invalid_request if a new account lacks a name or a password
+ * @throws DomainError weak_password; token_gone; invalid_request if a new account lacks a name or a password; second_factor_required after
+ * the person became a member
  */
 export async function acceptInvitation(
   { db }: VaultDeps,
@@ -135,7 +136,7 @@ export async function acceptInvitation(
 ): Promise<AdministratorSession> {
   if (input.password !== undefined) requireStrongPassword(input.password);
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password);
-  return db.transaction(async (tx) => {
+  const result = await db.transaction(async (tx) => {
     await lockClubOf(tx, await invitationOfToken(tx, input.token, now));
     const { invitationId } = await spendToken(tx, ['administrator_invitation'], input.token, now);
     const invitation = await tx.one<Pick<Invitation, 'clubId' | 'email' | 'role' | 'invitedBy'>>(
@@ -156,6 +157,7 @@ export async function acceptInvitation(
     );
     return openAdministratorSession(tx, administratorId, { openedBy: 'mail', ...client }, now);
   });
+  return sessionAfterFirstFactor(result);
 }
 
 async function nameOf(tx: Transaction, clubId: Id): Promise<string> {

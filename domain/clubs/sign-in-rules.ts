@@ -21,7 +21,7 @@ export async function getSignInRules(db: Queries, clubId: Id): Promise<Rules> {
 
 /**
  * Replaces the rules of a club.
- * @param by the owner, with the proofs of the session. The owner must satisfy the new rules, so that nobody locks themselves out
+ * @param by the owner, with the proofs of the session. The owner must satisfy the new rules, so owners do not lock themselves out
  * @throws DomainError sign_in_rule_not_met; role_not_permitted if the role was lost meanwhile
  */
 export async function setSignInRules(

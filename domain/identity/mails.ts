@@ -11,5 +11,9 @@ export const accountMails = {
   administrator_verify_email: aboutRecipient,
   administrator_already_registered: aboutRecipient,
   administrator_reset_password: aboutRecipient,
+  administrator_factor_added: aboutRecipient,
+  administrator_factor_removed: aboutRecipient,
+  administrator_recovery_code_used: aboutRecipient,
+  administrator_recovery_codes_replaced: aboutRecipient,
   api_key_created: aboutRecipient,
 } as const satisfies MailKinds;

@@ -10,3 +10,7 @@ export type AccountOpener = (typeof accountOpeners)[number];
 /** How a session was opened: by a password, a mailed token or code, an identity provider, a passkey, or a link of the club's own site. */
 export const sessionOpeners = ['password', 'mail', 'provider', 'passkey', 'link'] as const;
 export type SessionOpener = (typeof sessionOpeners)[number];
+
+/** The kinds of second factors. Recovery codes are no factor of their own, because they only replace a lost one. */
+export const factorKinds = ['totp', 'passkey'] as const;
+export type FactorKind = (typeof factorKinds)[number];

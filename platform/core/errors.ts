@@ -16,6 +16,8 @@ export class DomainError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly headers: ErrorHeaders;
+  /** Further members of the error object in the answer, which the contract describes. */
+  readonly members: Readonly<Record<string, unknown>> = {};
 
   constructor(code: ErrorCode, message: string, headers: ErrorHeaders = {}) {
     super(message);

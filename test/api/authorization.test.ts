@@ -57,6 +57,7 @@ const table: Record<OperationId, Row> = {
   requestAdministratorPasswordReset: { sessions: nobody, answer: 202 },
   confirmAdministratorPasswordReset: { sessions: nobody, answer: 'token_gone' },
   signInAdministrator: { sessions: nobody, answer: 'invalid_credentials' },
+  finishAdministratorSignIn: { sessions: nobody, answer: 'invalid_credentials' },
   acceptInvitation: { sessions: nobody, answer: 'token_gone' },
   receiveSalesNotice: { sessions: nobody, answer: 'not_found' },
   receiveMailEvents: { sessions: nobody, answer: 'not_configured' },
@@ -77,6 +78,14 @@ const table: Record<OperationId, Row> = {
   getProfile: { sessions: admin, answer: 200 },
   updateProfile: { sessions: admin, answer: 200 },
   createOrganization: { sessions: admin, answer: 201 },
+
+  listSecondFactors: { sessions: admin, answer: 200 },
+  beginTotp: { sessions: admin, answer: 201 },
+  confirmTotp: { sessions: admin, answer: 'not_found' },
+  renameSecondFactor: { sessions: admin, answer: 'not_found' },
+  removeSecondFactor: { sessions: admin, answer: 'not_found' },
+  renewRecoveryCodes: { sessions: admin, answer: 'no_second_factor' },
+  proveIdentity: { sessions: admin, answer: 'invalid_credentials' },
 
   getBranding: { sessions: admin, roles, answer: 200 },
   setBranding: { sessions: admin, roles: administration, answer: 200 },

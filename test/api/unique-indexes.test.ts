@@ -94,9 +94,11 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'administrator_sessions(token_hash)',
     'certificates(code)',
     'one_time_tokens(token_hash)',
+    'recovery_codes(administrator_id,code_hash)',
     'api_keys(previous_secret_hash)',
     'api_keys(secret_hash)',
     'sales_connections(token_hash)',
+    'sign_in_challenges(token_hash)',
     'student_sessions(token_hash)',
   ],
   'from a sequence, or a name that the service gives an object': [

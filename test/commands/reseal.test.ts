@@ -31,8 +31,10 @@ const notSealed: Readonly<Record<string, string>> = {
   'media.sha256': 'hash',
   'one_time_tokens.key_id': 'id of a key',
   'one_time_tokens.token_hash': 'hash',
+  'recovery_codes.code_hash': 'hash',
   'sales_connections.token_hash': 'hash',
   'sales_notices.body': 'as it came',
+  'sign_in_challenges.token_hash': 'hash',
   'sign_up_networks.network_key': 'hash of a network',
   'student_import_addresses.address_key': 'hash of an address',
   'student_sessions.token_hash': 'hash',
@@ -96,10 +98,11 @@ describe('the command reseal', () => {
       'mail_domains.sealed_private_key: 1',
       'transactional_mails.sealed_address: 1',
       'idempotency_keys.answer: 1',
+      'second_factors.secret: 1',
       'vault_secrets.sealed: 1',
-      'resealed 8, left 0, unreadable 0',
+      'resealed 9, left 0, unreadable 0',
     ]);
-    expect(Object.keys(await readSealedValues(db, createVault(now)))).to.have.length(8);
+    expect(Object.keys(await readSealedValues(db, createVault(now)))).to.have.length(9);
     expect((await readVault(db, { masterKey: now, formerMasterKeys: [] })).deriveLasting('x')).to.deep.equal(lasting);
   });
 
@@ -112,7 +115,7 @@ describe('the command reseal', () => {
     expect(code).to.equal(1);
     expect(lines.slice(-2)).to.deep.equal([
       `unreadable: webhook_endpoints.secret of ${endpointId}`,
-      'resealed 7, left 0, unreadable 1',
+      'resealed 8, left 0, unreadable 1',
     ]);
     expect(lines.join('\n')).to.not.contain('whsec');
   });
@@ -126,7 +129,7 @@ describe('the command reseal', () => {
     expect(lines[0]).to.match(/^vault_secrets\.sealed: the service's own key is sealed under another key/);
     expect(lines.slice(-2)).to.deep.equal([
       'unreadable: vault_secrets.sealed of lasting key',
-      'resealed 7, left 0, unreadable 1',
+      'resealed 8, left 0, unreadable 1',
     ]);
   });
 

@@ -6,7 +6,7 @@ import * as accounts from '../../../domain/identity/accounts/administrator-accou
 import { acceptedLanguage } from '../../../domain/language/chosen.ts';
 import type { Operation } from '../../operation.ts';
 import { accepted, data } from '../answers.ts';
-import { openByMail, signIn } from './sign-ins.ts';
+import { openByMail, signIn, signInWithSecondFactor } from './sign-ins.ts';
 
 export const signUpAdministrator: Operation<'signUpAdministrator'> = async ({ body, header, deps, now }) =>
   accepted(
@@ -45,6 +45,9 @@ export const signInAdministrator: Operation<'signInAdministrator'> = async (requ
       accounts.signInAdministrator(request.deps, request.body, request.client, request.now),
     ),
   );
+
+export const finishAdministratorSignIn: Operation<'finishAdministratorSignIn'> = async (request) =>
+  data(await signInWithSecondFactor(request, request.body));
 
 export const acceptInvitation: Operation<'acceptInvitation'> = async (request) =>
   data(

@@ -1,9 +1,11 @@
 /** Signs callers in, and limits wrong passwords. A new session has a token that identifies the device at later sign-ins (LIM-26). */
 import type { RecordOf } from '../../../contract/contract.ts';
+import { findChallenge } from '../../../domain/identity/factors/challenges.ts';
+import { finishSignIn } from '../../../domain/identity/factors/second-step.ts';
 import { deviceToken, readDevice } from '../../../domain/identity/sessions/devices.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 import type { OperationRequest } from '../../operation.ts';
-import { rememberNetwork, trySignIn } from '../../rate-limits/tries.ts';
+import { rememberNetwork, tryFactor, trySignIn } from '../../rate-limits/tries.ts';
 
 type Session = RecordOf<'StudentSession'> | RecordOf<'AdministratorSession'>;
 type Request = Pick<OperationRequest<never>, 'deps' | 'limiter' | 'now' | 'ip'>;
@@ -43,4 +45,23 @@ export async function openByMail<Opened extends Session>(
   const account = accountOf('student' in session ? session.student : session.administrator);
   await rememberNetwork(limiter, { account, ip, now: now.getTime() });
   return session;
+}
+
+/**
+ * Finishes a sign-in with a second factor. A first factor alone makes no device and no network known, because a stranger may have it.
+ * @throws DomainError rate_limited after too many wrong factors, and the errors of `finishSignIn`
+ */
+export async function signInWithSecondFactor(
+  { deps, limiter, now, ip, client }: Request & Pick<OperationRequest<never>, 'client'>,
+  { device_token: token = '', ...input }: RecordOf<'SecondFactorSignIn'>,
+): Promise<RecordOf<'AdministratorSignedIn'>> {
+  const pending = await findChallenge(deps.db, input.challenge, now);
+  const account = accountOf({ email: pending?.email ?? `unknown challenge ${input.challenge}` });
+  const device = readDevice(deps.vault, account, token, now);
+  const firstFactor = pending?.openedBy ?? 'password';
+  const session = await tryFactor(limiter, { account, device, firstFactor, ip, now: now.getTime() }, () =>
+    finishSignIn(deps, pending, input, client, now),
+  );
+  await rememberNetwork(limiter, { account, ip, now: now.getTime() });
+  return { ...session, device_token: deviceToken(deps.vault, account, now) };
 }

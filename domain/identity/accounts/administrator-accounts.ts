@@ -14,6 +14,7 @@ import { spendToken, tokenGone, withdrawTokensOf } from '../../mail/codes/one-ti
 import { listOrganizations } from '../memberships.ts';
 import { requireStrongPassword, requireUnknown, type PasswordOwner } from '../passwords/password-rules.ts';
 import { hashPassword, passwordMatches } from '../passwords/passwords.ts';
+import { openChallenge, SecondFactorRequired, type Challenge } from '../factors/challenges.ts';
 import { endSessionsOf, openSession, type Client, type SessionOrigin } from '../sessions/sessions.ts';
 
 type AdministratorSession = RecordOf<'AdministratorSession'>;
@@ -22,7 +23,7 @@ type Profile = RecordOf<'AdministratorProfile'>;
 /**
  * Signs an administrator in. A person who has not confirmed the address yet, and signs in with the password of the last sign-up, gets
  * `email_not_verified`. The answer does not show whether the account existed before the sign-up.
- * @throws DomainError invalid_credentials; email_not_verified only after a correct password
+ * @throws DomainError invalid_credentials; email_not_verified, second_factor_required only after a correct password
  */
 export async function signInAdministrator(
   { db }: VaultDeps,
@@ -46,7 +47,7 @@ export async function signInAdministrator(
   const isRight = await passwordMatches(password, account?.passwordHash ?? null);
   const isOffered = await passwordMatches(password, account?.offered ?? null);
   if (!account || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
-  return db.transaction(async (tx) => {
+  const result = await db.transaction(async (tx) => {
     // Comparing passwords takes time. If the password was reset meanwhile, the sign-in fails.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM administrators WHERE id = ${account.id} AND password_hash = ${account.passwordHash} FOR SHARE`,
@@ -54,6 +55,7 @@ export async function signInAdministrator(
     if (!unchanged) throw invalidCredentials();
     return openAdministratorSession(tx, account.id, { openedBy: 'password', ...client }, now);
   });
+  return sessionAfterFirstFactor(result);
 }
 
 /** Confirms the administrator's address by the mailed token, and opens a session. @throws DomainError token_gone */
@@ -63,12 +65,13 @@ export async function verifyAdministratorEmail(
   client: Client,
   now: Date,
 ): Promise<AdministratorSession> {
-  return db.transaction(async (tx) => {
+  const result = await db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_verify_email'], token, now);
     if (administratorId === null) throw tokenGone();
     await confirmAddress(tx, 'administrator', administratorId, 'sign_up', now);
     return openAdministratorSession(tx, administratorId, { openedBy: 'mail', ...client }, now);
   });
+  return sessionAfterFirstFactor(result);
 }
 
 /** Mails the confirmation link again, if the address is not confirmed yet. */
@@ -81,8 +84,8 @@ export async function requestAdministratorPasswordReset(deps: VaultDeps, email: 
 }
 
 /**
- * Sets a new password. Ends all other sign-in sessions and all mailed tokens of the account.
- * @throws DomainError weak_password, token_gone
+ * Sets a new password. Ends all other sign-in sessions, all pending sign-ins and all mailed tokens of the account.
+ * @throws DomainError weak_password, token_gone; second_factor_required after the password was set
  */
 export async function confirmAdministratorPasswordReset(
   { db }: VaultDeps,
@@ -92,7 +95,7 @@ export async function confirmAdministratorPasswordReset(
 ): Promise<AdministratorSession> {
   requireStrongPassword(password);
   const passwordHash = await hashPassword(password);
-  return db.transaction(async (tx) => {
+  const result = await db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
     if (administratorId === null) throw tokenGone();
     requireUnknown(password, await passwordOwner(tx, administratorId)); // if the password is refused, the token stays valid
@@ -103,6 +106,7 @@ export async function confirmAdministratorPasswordReset(
     await endSessionsOf(tx, 'admin', administratorId);
     return openAdministratorSession(tx, administratorId, { openedBy: 'mail', ...client }, now);
   });
+  return sessionAfterFirstFactor(result);
 }
 
 async function passwordOwner(tx: Queries, administratorId: Id): Promise<PasswordOwner> {
@@ -147,14 +151,37 @@ export async function updateProfile(
   });
 }
 
+export type FirstFactorResult = { session: AdministratorSession } | { challenge: Challenge };
+
+/**
+ * Opens a session after a right first factor. If the account has a second factor that the origin has not shown, this function creates a
+ * challenge instead (FAC-3). Every way to a session of an administrator ends here. Pass the result to {@link sessionAfterFirstFactor} after
+ * the commit, because a challenge is an answer that must be kept.
+ */
 export async function openAdministratorSession(
   tx: Transaction,
   administratorId: Id,
   origin: SessionOrigin,
   now: Date,
-): Promise<AdministratorSession> {
+): Promise<FirstFactorResult> {
+  // The lock lets no factor be added or removed before the commit.
+  const account = await tx.one<Pick<Administrator, 'hasSecondFactor'>>(
+    sql`SELECT ${columns(Administrator, ['hasSecondFactor'])} FROM administrators WHERE id = ${administratorId} FOR SHARE`,
+  );
+  if (account?.hasSecondFactor === true && origin.withSecondFactor !== true)
+    return { challenge: await openChallenge(tx, administratorId, origin, now) };
   const { token, expiresAt } = await openSession(tx, 'admin', administratorId, now, origin);
-  return { token, expires_at: expiresAt.toISOString(), administrator: await getProfile(tx, administratorId) };
+  const administrator = await getProfile(tx, administratorId);
+  return { session: { token, expires_at: expiresAt.toISOString(), administrator } };
+}
+
+/**
+ * Call it after the commit.
+ * @throws SecondFactorRequired with the challenge, if the account needs a second factor
+ */
+export function sessionAfterFirstFactor(result: FirstFactorResult): AdministratorSession {
+  if ('challenge' in result) throw new SecondFactorRequired(result.challenge);
+  return result.session;
 }
 
 /** @returns whether the account has a second factor; false if there is no such account */

@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { AdministratorSession } from '../../../entities/identity/administrator-session.ts';
+import { SignInChallenge } from '../../../entities/identity/sign-in-challenge.ts';
 import { StudentSession } from '../../../entities/identity/student-session.ts';
 import type { SessionOpener } from '../../../entities/identity/values.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -102,10 +103,11 @@ export async function endSession({ db }: DatabaseDeps, kind: CallerKind, token: 
   await db.run(sql`DELETE FROM ${raw(stores[kind].table)} WHERE token_hash = ${sha256(token)}`);
 }
 
-/** Ends every session of a person immediately. */
+/** Ends every session of a person immediately, and every sign-in that waits for a second factor. */
 export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: Id): Promise<void> {
   const { table, owner } = stores[kind];
   await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId}`);
+  if (kind === 'admin') await tx.manager.delete(SignInChallenge, { administratorId: ownerId });
 }
 
 /** In milliseconds. An expired session stays this long, because the clocks of processes differ. */

@@ -18,6 +18,10 @@ const withoutClub = [
   'administrator_verify_email',
   'administrator_already_registered',
   'administrator_reset_password',
+  'administrator_factor_added',
+  'administrator_factor_removed',
+  'administrator_recovery_code_used',
+  'administrator_recovery_codes_replaced',
   'api_key_created',
 ] as const satisfies readonly MailTemplate[];
 export type ClubMailTemplate = Exclude<MailTemplate, (typeof withoutClub)[number]>;

@@ -1,5 +1,6 @@
 /** Every column with sealed values. A new column needs a line here, and an index like the others (ADR 40). */
 import { IdempotencyKey } from '../../../entities/idempotency/idempotency-key.ts';
+import { SecondFactor } from '../../../entities/identity/second-factor.ts';
 import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
@@ -47,6 +48,7 @@ export const otherColumns: readonly SealedColumn[] = [
   sealed(MailDomain, 'sealedPrivateKey', uuid),
   sealed(TransactionalMail, 'sealedAddress', uuid),
   sealed(IdempotencyKey, 'answer', uuid),
+  sealed(SecondFactor, 'secret', uuid),
 ];
 
 /** This column is resealed last: until then, each start needs the former key. */

@@ -144,7 +144,7 @@ export type StudentSignUp = {
  * | `malformed_request` | 400 | The request cannot be read: broken JSON, a wrong JSON type, a missing or an unknown property or query parameter, a number that is none. |
  * | `signature_invalid` | 400 | The notice is not signed, is signed with another secret, or was signed too long ago. |
  * | `unauthenticated` | 401 | The session is missing, expired, ended, or of the other kind. |
- * | `invalid_credentials` | 401 | E-mail and password do not belong together. An unknown e-mail and an unknown club answer alike. |
+ * | `invalid_credentials` | 401 | E-mail and password do not belong together, or a factor is wrong, used or expired. An unknown e-mail, club or challenge answers alike. |
  * | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
  * | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
  * | `payment_failed` | 402 | The card was declined while an add-on was bought. |
@@ -152,6 +152,7 @@ export type StudentSignUp = {
  * | `role_not_permitted` | 403 | The administrator's role in this club does not permit the operation. |
  * | `scope_not_granted` | 403 | The API key lacks the scope of the operation. |
  * | `email_not_verified` | 403 | The password is right, but the e-mail was never confirmed. |
+ * | `second_factor_required` | 403 | The first factor is right, and the account has a second one. The member `challenge` says how to finish the sign-in. |
  * | `club_requires_second_factor` | 403 | The club requires a second factor of its members, and the session has none. |
  * | `club_requires_provider` | 403 | The club requires its members to sign in with its identity provider, and the session did not. |
  * | `fresh_factor_required` | 403 | The operation needs a factor of the account that was shown in the last 10 minutes. |
@@ -163,6 +164,8 @@ export type StudentSignUp = {
  * | `already_member` | 409 | The person is a member of the club already. |
  * | `last_owner` | 409 | The club would be left without an owner. |
  * | `sign_in_rule_not_met` | 409 | The owner who sets a sign-in rule does not satisfy it in this session. |
+ * | `no_second_factor` | 409 | The account has no second factor. |
+ * | `factor_limit_reached` | 409 | The account has as many second factors as an account may have. |
  * | `organization_limit_reached` | 409 | The administrator owns as many clubs as one may. |
  * | `endpoint_limit_reached` | 409 | The club has as many webhook endpoints as a club may have. |
  * | `listener_limit_reached` | 409 | The club has as many listeners to its events as a club may have. |
@@ -279,6 +282,7 @@ export const ErrorCode = {
     role_not_permitted: "role_not_permitted",
     scope_not_granted: "scope_not_granted",
     email_not_verified: "email_not_verified",
+    second_factor_required: "second_factor_required",
     club_requires_second_factor: "club_requires_second_factor",
     club_requires_provider: "club_requires_provider",
     fresh_factor_required: "fresh_factor_required",
@@ -290,6 +294,8 @@ export const ErrorCode = {
     already_member: "already_member",
     last_owner: "last_owner",
     sign_in_rule_not_met: "sign_in_rule_not_met",
+    no_second_factor: "no_second_factor",
+    factor_limit_reached: "factor_limit_reached",
     organization_limit_reached: "organization_limit_reached",
     endpoint_limit_reached: "endpoint_limit_reached",
     listener_limit_reached: "listener_limit_reached",
@@ -392,6 +398,36 @@ export const ErrorCode = {
     rate_limit_unavailable: "rate_limit_unavailable",
     busy: "busy"
 } as const;
+
+/**
+ * A way to show a second factor: `totp` is the code of an authenticator app. A later version may add values: accept those that you do not know.
+ */
+export type SecondFactorMethod = (typeof SecondFactorMethod)[keyof typeof SecondFactorMethod] | (string & {});
+
+export const SecondFactorMethod = {
+    totp: "totp",
+    recovery_code: "recovery_code",
+    passkey: "passkey"
+} as const;
+
+/**
+ * A sign-in that waits for the second factor. It is good for five minutes and one use. Present only with `second_factor_required`.
+ */
+export type SecondFactorChallenge = {
+    /**
+     * The `challenge` of the next request. It opens nothing by itself.
+     */
+    token: string;
+    /**
+     * When the challenge expires (UTC).
+     * @format date-time
+     */
+    expires_at: string;
+    /**
+     * The methods that the account can use now.
+     */
+    methods: SecondFactorMethod[];
+};
 
 /**
  * The request was accepted.
@@ -783,6 +819,39 @@ export type AdministratorSignedIn = {
 };
 
 /**
+ * The six digits that the authenticator app shows. Each code is accepted once.
+ * @pattern ^[0-9]{6}$
+ */
+export type TotpCode = string;
+
+/**
+ * A recovery code. Small letters, spaces and a missing hyphen are accepted. Each code is accepted once.
+ * @minLength 1
+ * @maxLength 40
+ */
+export type RecoveryCodeInput = string;
+
+/**
+ * The challenge of a sign-in, and exactly one second factor: `code` or `recovery_code`.
+ */
+export type SecondFactorSignIn = {
+    /**
+     * The `token` of the challenge.
+     * @minLength 1
+     * @maxLength 128
+     */
+    challenge: string;
+    code?: TotpCode;
+    recovery_code?: RecoveryCodeInput;
+    /**
+     * The one that the last sign-in on this device was answered with, if there was one.
+     * @minLength 1
+     * @maxLength 128
+     */
+    device_token?: string;
+};
+
+/**
  * `name` and `password` are required when the invited person has no account yet, and ignored otherwise.
  */
 export type InvitationAcceptance = {
@@ -796,6 +865,144 @@ export type InvitationAcceptance = {
  */
 export type ProfileChange = {
     language: SpokenLanguageInput;
+};
+
+/**
+ * Exactly one factor: `password`, `code` or `recovery_code`.
+ */
+export type ProofInput = {
+    /**
+     * The password of the account, compared exactly.
+     * @minLength 1
+     * @maxLength 128
+     */
+    password?: string;
+    code?: TotpCode;
+    recovery_code?: RecoveryCodeInput;
+};
+
+/**
+ * What a person has just proved in a session.
+ */
+export type Proof = {
+    /**
+     * Until when the proof is fresh (UTC).
+     * @format date-time
+     */
+    fresh_until: string;
+    /**
+     * Whether it was a second factor.
+     */
+    with_second_factor: boolean;
+};
+
+/**
+ * The recovery codes of an account, which are shown only here.
+ */
+export type RecoveryCodes = {
+    /**
+     * Ten codes, each good for one use instead of a second factor.
+     */
+    recovery_codes: string[];
+};
+
+/**
+ * A second factor of an administrator's account.
+ */
+export type SecondFactor = {
+    /**
+     * Id of the factor.
+     * @format uuid
+     */
+    id: string;
+    kind: SecondFactorKind;
+    /**
+     * 1 to 80 characters: the person's own name for it.
+     */
+    name: string;
+    /**
+     * When it was added (UTC).
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it was last used (UTC); absent before the first use.
+     * @format date-time
+     */
+    last_used_at?: string;
+};
+
+/**
+ * The second factors of an administrator's account.
+ */
+export type SecondFactors = {
+    /**
+     * At most 10, the oldest first; empty for an account without a second factor.
+     */
+    factors: SecondFactor[];
+    /**
+     * How many recovery codes are not used.
+     * @minimum 0
+     * @maximum 10
+     */
+    recovery_codes_left: number;
+};
+
+/**
+ * The person's own name for the factor, such as the device.
+ * @minLength 1
+ * @maxLength 80
+ * @pattern \S
+ */
+export type SecondFactorNameText = string;
+
+/**
+ * The name of a second factor.
+ */
+export type SecondFactorName = {
+    name: SecondFactorNameText;
+};
+
+/**
+ * An authenticator app that is not confirmed yet. The secret is shown only here.
+ */
+export type TotpSetup = {
+    /**
+     * Id of the factor, for its confirmation.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The secret in base32, to type into an app.
+     */
+    secret: string;
+    /**
+     * The `otpauth` address with the secret, for a QR code.
+     */
+    uri: string;
+    /**
+     * Until when it can be confirmed (UTC).
+     * @format date-time
+     */
+    expires_at: string;
+};
+
+/**
+ * The code that the new app shows.
+ */
+export type TotpConfirmation = {
+    code: TotpCode;
+};
+
+/**
+ * A second factor that was just added. The recovery codes are shown only here.
+ */
+export type EnrolledSecondFactor = {
+    factor: SecondFactor;
+    /**
+     * Ten codes, each good for one use instead of a second factor; absent if the account has some already.
+     */
+    recovery_codes?: string[];
 };
 
 /**
@@ -11580,6 +11787,16 @@ export type WebhookTestEvent = {
 } & WebhookEnvelope;
 
 /**
+ * `totp` is an authenticator app. A later version may add values: accept those that you do not know.
+ */
+export type SecondFactorKind = (typeof SecondFactorKind)[keyof typeof SecondFactorKind] | (string & {});
+
+export const SecondFactorKind = {
+    totp: "totp",
+    passkey: "passkey"
+} as const;
+
+/**
  * `active` for a member, `invited` for an open invitation. A later version may add values: accept those that you do not know.
  */
 export type MemberStatus = (typeof MemberStatus)[keyof typeof MemberStatus] | (string & {});
@@ -12384,6 +12601,7 @@ export type ErrorEnvelope = {
          * For people: it names the field or the resource, never a value that was sent.
          */
         message?: string;
+        challenge?: SecondFactorChallenge;
     };
 };
 

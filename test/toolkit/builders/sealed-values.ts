@@ -14,6 +14,7 @@ import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import { sha256, type Vault } from '../../../platform/infra/keys/vault.ts';
 import { testDeps } from '../stack/database.ts';
 import { buildClub, buildStudent } from './clubs.ts';
+import { buildSecondFactor } from './second-factors.ts';
 
 const settings: MailDomainSettings = {
   resolveText: async () => [],
@@ -25,13 +26,14 @@ const settings: MailDomainSettings = {
 
 /**
  * Builds a club with each kind of sealed value: an endpoint with a rotated secret, a sales connection, a notice and a mail domain. It also
- * has a stored answer for an idempotency key, and a mail to a student's former address.
+ * has a stored answer for an idempotency key, a mail to a student's former address, and the authenticator app of the owner.
  */
 export async function buildSealedValues(vault: Vault): Promise<{ clubId: Id; endpointId: Id }> {
   const deps = { ...(await testDeps()), vault, mailDomains: settings };
   const { db } = deps;
   const now = new Date();
-  const { id: clubId } = await buildClub();
+  const { id: clubId, owner } = await buildClub();
+  await buildSecondFactor(owner.id, vault);
   const endpointId = newId();
   await db.run(sql`INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
     VALUES (${endpointId}, ${clubId}, 'https://93.184.216.34/hook', '{student.created}', ${vault.seal(newSecret(), endpointId)}, ${now}, ${now})`);

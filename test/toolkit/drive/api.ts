@@ -147,7 +147,8 @@ export function expectError(answer: Answer, code: ErrorCode): void {
   expect(answer.body, `expected ${code}`).to.have.nested.property('error.code', code);
   expect(answer.status).to.equal(errorStatus[code]);
   expect(Object.keys(answer.body)).to.deep.equal(['error']);
-  expect(Object.keys(answer.body.error)).to.deep.equal(['code', 'message']);
+  const more = code === 'second_factor_required' ? ['challenge'] : [];
+  expect(Object.keys(answer.body.error)).to.deep.equal(['code', 'message', ...more]);
 }
 
 /**

@@ -30,6 +30,7 @@ import { fillEmailKeys } from './identity/accounts/email-keys.ts';
 import { forgetNetwork } from './identity/accounts/pending-sign-ups.ts';
 import { accountMails } from './identity/mails.ts';
 import { removeOldKeys } from './identity/api-keys/api-keys.ts';
+import { removeOldPhoneCodes } from './identity/phones/codes.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions/sessions.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
@@ -237,6 +238,7 @@ export const contexts = {
     retention: [
       { run: ({ db }, now) => removeEndedSessions(db, now) },
       { run: ({ db }, now) => removeOldKeys(db, now) },
+      { run: ({ db }, now) => removeOldPhoneCodes(db, now) },
       {
         async run(deps) {
           const { filled, more } = await fillEmailKeys(deps);

@@ -28,6 +28,7 @@ import * as media from './club/media.ts';
 import * as members from './people/members.ts';
 import * as mentorships from './learning/mentorships.ts';
 import * as meta from './meta.ts';
+import * as ownAccount from './people/own-account.ts';
 import * as repositories from './learning/repositories.ts';
 import * as standing from './people/standing.ts';
 import * as sales from './club/sales.ts';
@@ -67,6 +68,7 @@ export const operations: Operations = {
   ...members,
   ...mentorships,
   ...meta,
+  ...ownAccount,
   ...repositories,
   ...standing,
   ...sales,

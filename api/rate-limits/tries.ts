@@ -10,6 +10,7 @@ import {
   failedSignInsOfSource,
   wrongCodesOfSource,
   wrongCodesOfStudent,
+  wrongOwnPasswords,
   type Budget,
 } from './rules.policy.ts';
 import { RefusalToPerson, minutesOf } from '../../domain/language/refusal.ts';
@@ -58,6 +59,19 @@ export async function rememberNetwork(
   { account, ip, now }: Omit<SignInTry, 'device' | 'whenDown'>,
 ): Promise<void> {
   await limiter.remember(knownNetworks, networkOf(account, ip), now).catch(ignoreUnavailable);
+}
+
+/**
+ * Allows ten wrong present passwords in a quarter of an hour to each session that changes its password (SES-7).
+ * @throws DomainError rate_limited, and the errors of `change`
+ */
+export async function tryOwnPassword<T>(
+  limiter: Counting,
+  { session, ...source }: Source & { session: string },
+  change: () => Promise<T>,
+): Promise<T> {
+  const counts = () => Promise.resolve([{ budget: wrongOwnPasswords, subject: session }]);
+  return within(limiter, { ...source, whenDown: 'pass' }, 'invalid_credentials', counts, change);
 }
 
 /**

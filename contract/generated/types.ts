@@ -75,6 +75,27 @@ export interface paths {
         get: operations["getProfile"];
         patch: operations["updateProfile"];
     };
+    "/v1/me/avatar": {
+        parameters: {};
+        put: operations["putOwnAvatar"];
+        delete: operations["deleteOwnAvatar"];
+    };
+    "/v1/me/password": {
+        parameters: {};
+        put: operations["changeOwnPassword"];
+    };
+    "/v1/me/phone": {
+        parameters: {};
+        delete: operations["removePhone"];
+    };
+    "/v1/me/phone/code": {
+        parameters: {};
+        post: operations["requestPhoneCode"];
+    };
+    "/v1/me/phone/verification": {
+        parameters: {};
+        post: operations["verifyPhone"];
+    };
     "/v1/organizations": {
         parameters: {};
         post: operations["createOrganization"];
@@ -1353,7 +1374,8 @@ export interface components {
         };
         SpokenLanguageInput: string;
         OwnStudentChange: {
-            language: components["schemas"]["SpokenLanguageInput"];
+            name?: components["schemas"]["PersonName"];
+            language?: components["schemas"]["SpokenLanguageInput"];
         };
         OrganizationCreation: {
             name: components["schemas"]["PersonName"];
@@ -1381,6 +1403,7 @@ export interface components {
             has_password: boolean;
             phone?: string;
             language?: components["schemas"]["SpokenLanguage"];
+            avatar_url?: string;
             organizations: components["schemas"]["OrganizationMembership"][];
         };
         AdministratorSession: {
@@ -1408,7 +1431,16 @@ export interface components {
             password?: components["schemas"]["NewPassword"];
         };
         ProfileChange: {
-            language: components["schemas"]["SpokenLanguageInput"];
+            name?: components["schemas"]["PersonName"];
+            language?: components["schemas"]["SpokenLanguageInput"];
+            phone?: string;
+        };
+        PasswordChange: {
+            current_password?: string;
+            new_password: components["schemas"]["NewPassword"];
+        };
+        PhoneVerification: {
+            code: string;
         };
         Color: string;
         BrandingLink: {
@@ -4692,6 +4724,91 @@ export interface operations {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdministratorProfile"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    putOwnAvatar: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdministratorProfile"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteOwnAvatar: {
+        parameters: {};
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    changeOwnPassword: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removePhone: {
+        parameters: {};
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestPhoneCode: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    verifyPhone: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PhoneVerification"];
+            };
+        };
+        responses: {
+            200: {
                 content: {
                     "application/json": {
                         data: components["schemas"]["AdministratorProfile"];

@@ -1,4 +1,7 @@
-/** Presents and replaces the pictures of students. A student's row stores the key of the picture, and callers get a signed URL (MED-28). */
+/**
+ * Presents the pictures of people, and replaces the pictures of students. The row of the person stores the key, and callers get a signed URL
+ * (MED-28, SES-3).
+ */
 import { Student } from '../../entities/identity/student.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';

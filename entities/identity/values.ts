@@ -10,3 +10,7 @@ export type AccountOpener = (typeof accountOpeners)[number];
 /** How a session was opened: by a password, a mailed token or code, an identity provider, a passkey, or a link of the club's own site. */
 export const sessionOpeners = ['password', 'mail', 'provider', 'passkey', 'link'] as const;
 export type SessionOpener = (typeof sessionOpeners)[number];
+
+/** The statuses of a code that is sent to a telephone number. */
+export const phoneCodeStatuses = ['pending', 'sent', 'failed', 'canceled'] as const;
+export type PhoneCodeStatus = (typeof phoneCodeStatuses)[number];

@@ -76,7 +76,13 @@ const table: Record<OperationId, Row> = {
   endSession: { sessions: ['student', 'admin'], answer: 204 },
   getProfile: { sessions: admin, answer: 200 },
   updateProfile: { sessions: admin, answer: 200 },
+  changeOwnPassword: { sessions: ['student', 'admin'], answer: 'invalid_credentials' },
   createOrganization: { sessions: admin, answer: 201 },
+  deleteOwnAvatar: { sessions: admin, answer: 204 },
+  putOwnAvatar: { sessions: admin, answer: 'invalid_image' },
+  removePhone: { sessions: admin, answer: 204 },
+  requestPhoneCode: { sessions: admin, answer: 'not_configured' },
+  verifyPhone: { sessions: admin, answer: 'token_gone' },
 
   getBranding: { sessions: admin, roles, answer: 200 },
   setBranding: { sessions: admin, roles: administration, answer: 200 },

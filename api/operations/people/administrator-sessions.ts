@@ -51,11 +51,5 @@ export const acceptInvitation: Operation<'acceptInvitation'> = async (request) =
     await openByMail(request, () => members.acceptInvitation(request.deps, request.body, request.client, request.now)),
   );
 
-export const getProfile: Operation<'getProfile'> = async ({ administrator, db }) =>
-  data(await accounts.getProfile(db, administrator.id));
-
-export const updateProfile: Operation<'updateProfile'> = async ({ administrator, body, deps }) =>
-  data(await accounts.updateProfile(deps, administrator.id, body));
-
 export const createOrganization: Operation<'createOrganization'> = async ({ administrator, body, deps, now }) =>
   data(await organizations.openOrganization(deps, administrator.id, body.name, now));

@@ -4,6 +4,7 @@ import * as accounts from '../../../domain/identity/accounts/student-accounts.ts
 import { presentStudent } from '../../../domain/identity/student-identity.ts';
 import { acceptedLanguage } from '../../../domain/language/chosen.ts';
 import * as signUp from '../../../domain/students/sign-up.ts';
+import * as students from '../../../domain/students/students.ts';
 import type { Operation } from '../../operation.ts';
 import { tryCode } from '../../rate-limits/tries.ts';
 import { accepted, data, noContent } from '../answers.ts';
@@ -66,8 +67,8 @@ export const setStudentPassword: Operation<'setStudentPassword'> = async ({ stud
 export const getSession: Operation<'getSession'> = async ({ student, deps }) =>
   data(await presentStudent(student, deps.storage));
 
-export const updateOwnStudent: Operation<'updateOwnStudent'> = async ({ student, body, deps }) =>
-  data(await accounts.updateOwnStudent(deps, student.id, body));
+export const updateOwnStudent: Operation<'updateOwnStudent'> = async ({ student, body, deps, now }) =>
+  data(await students.updateOwnStudent(deps, student, body, now));
 
 export const endSession: Operation<'endSession'> = async ({ caller, deps }) =>
   noContent(await sessions.endSession(deps, caller.kind, caller.token));

@@ -108,6 +108,12 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
   await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId}`);
 }
 
+/** Ends the sessions of a person except one. @param token the token of the session that stays */
+export async function endOtherSessions(tx: Transaction, kind: CallerKind, ownerId: Id, token: string): Promise<void> {
+  const { table, owner } = stores[kind];
+  await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId} AND token_hash <> ${sha256(token)}`);
+}
+
 /** In milliseconds. An expired session stays this long, because the clocks of processes differ. */
 const retentionMs = day;
 const sessionsPerBatch = 1_000;

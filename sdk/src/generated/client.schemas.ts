@@ -612,10 +612,11 @@ export type PasswordChoice = {
 export type SpokenLanguageInput = string;
 
 /**
- * What a student changes of the own account.
+ * What a student changes of the own account; at least one of the two. An absent field stays as it is.
  */
 export type OwnStudentChange = {
-    language: SpokenLanguageInput;
+    name?: PersonName;
+    language?: SpokenLanguageInput;
 };
 
 /**
@@ -680,7 +681,7 @@ export type OrganizationMembership = {
 };
 
 /**
- * Every field but `phone` and `language` is always present.
+ * Every field but `phone`, `language` and `avatar_url` is always present.
  */
 export type AdministratorProfile = {
     /**
@@ -702,7 +703,7 @@ export type AdministratorProfile = {
      */
     verified: boolean;
     /**
-     * Whether `phone` was confirmed; false where there is no number.
+     * Whether the administrator has entered a code that was sent to `phone`. False where there is no number, after each change of the number, and always in an environment that sends no codes (`POST /v1/me/phone/code` answers 501 there).
      */
     phone_verified: boolean;
     /**
@@ -710,10 +711,14 @@ export type AdministratorProfile = {
      */
     has_password: boolean;
     /**
-     * Telephone number; absent where none was given.
+     * Telephone number in E.164, such as `+351912345678`; absent where none was given.
      */
     phone?: string;
     language?: SpokenLanguage;
+    /**
+     * Signed address of the administrator's picture, good for 15 minutes: read the profile again for another one. Absent where there is none.
+     */
+    avatar_url?: string;
     /**
      * The clubs that the administrator is a member of; empty for none.
      */
@@ -792,10 +797,41 @@ export type InvitationAcceptance = {
 };
 
 /**
- * What an administrator changes of the own profile.
+ * What an administrator changes of the own profile; at least one of the fields. An absent field stays as it is.
  */
 export type ProfileChange = {
-    language: SpokenLanguageInput;
+    name?: PersonName;
+    language?: SpokenLanguageInput;
+    /**
+     * Telephone number with `+` and its country code; blanks, hyphens, dots and brackets between the digits are ignored. A number that no country assigns, and one that costs its callers extra, answer `422`. `DELETE /v1/me/phone` removes the number.
+     * @minLength 3
+     * @maxLength 40
+     */
+    phone?: string;
+};
+
+/**
+ * The password of an account from now on, and a proof that the caller knows the present one.
+ */
+export type PasswordChange = {
+    /**
+     * Required if the account has a password. An account without one must not send it.
+     * @minLength 1
+     * @maxLength 128
+     */
+    current_password?: string;
+    new_password: NewPassword;
+};
+
+/**
+ * The six digits that were sent to the telephone number.
+ */
+export type PhoneVerification = {
+    /**
+     * The six digits of the message.
+     * @pattern ^[0-9]{6}$
+     */
+    code: string;
 };
 
 /**

@@ -47,10 +47,30 @@ interface Counted {
  * its own.
  * @throws DomainError rate_limited (even if the account does not exist), and the errors of `signIn`
  */
-export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () => Promise<T>): Promise<T> {
-  const answer = await within(limiter, of, 'invalid_credentials', () => signInCount(limiter, of), signIn);
+export async function trySignIn<T>(
+  limiter: Counting,
+  of: SignInTry,
+  signIn: (from: { isKnown: boolean }) => Promise<T>,
+): Promise<T> {
+  let isKnown = of.device !== undefined;
+  const counts = async () => {
+    const isKnownNetwork = await isNetworkKnown(limiter, of);
+    isKnown ||= isKnownNetwork;
+    return [signInCount(of, isKnownNetwork)];
+  };
+  const answer = await within(limiter, of, 'invalid_credentials', counts, () => signIn({ isKnown }));
   await rememberNetwork(limiter, of);
   return answer;
+}
+
+/**
+ * @returns whether the account had a session from this network in the last 30 to 60 days; false if the counters are unavailable
+ */
+export async function isKnownNetwork(limiter: Counting, of: Omit<SignInTry, 'device' | 'whenDown'>): Promise<boolean> {
+  return isNetworkKnown(limiter, of).catch((error: unknown) => {
+    ignoreUnavailable(error);
+    return false;
+  });
 }
 
 /** If the counters are unavailable, the network later counts as unknown. */
@@ -93,12 +113,14 @@ export async function tryCode<T>(
   return within(limiter, { ...source, whenDown: 'pass' }, 'not_found', counts, claim);
 }
 
-async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {
-  // Looked up even for a known device. Otherwise the time of the answer would reveal that the device is known.
-  const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
+/** Runs even for a known device. Otherwise the time of the answer would reveal that the device is known. */
+const isNetworkKnown = (limiter: Counting, { account, ip, now }: Omit<SignInTry, 'device' | 'whenDown'>) =>
+  limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
+
+function signInCount({ account, device, ip }: SignInTry, isKnown: boolean): Counted {
   const source = device ?? (isKnown ? networkOf(account, ip) : undefined);
-  if (source === undefined) return [{ budget: failedSignIns, subject: account }];
-  return [{ budget: failedSignInsOfSource, subject: `${account} ${source}` }];
+  if (source === undefined) return { budget: failedSignIns, subject: account };
+  return { budget: failedSignInsOfSource, subject: `${account} ${source}` };
 }
 
 /** @returns the narrowest network of the address, which belongs to one subscriber */

@@ -96,6 +96,15 @@ export interface paths {
         parameters: {};
         post: operations["verifyPhone"];
     };
+    "/v1/me/sessions": {
+        parameters: {};
+        get: operations["listOwnSessions"];
+        delete: operations["endOtherOwnSessions"];
+    };
+    "/v1/me/sessions/{signInSessionId}": {
+        parameters: {};
+        delete: operations["endOwnSession"];
+    };
     "/v1/organizations": {
         parameters: {};
         post: operations["createOrganization"];
@@ -1441,6 +1450,16 @@ export interface components {
         };
         PhoneVerification: {
             code: string;
+        };
+        SignInSession: {
+            id: string;
+            current: boolean;
+            device?: string;
+            network?: string;
+            opened_by: "password" | "mail" | "provider" | "passkey" | "link";
+            created_at: string;
+            last_used_at: string;
+            expires_at: string;
         };
         Color: string;
         BrandingLink: {
@@ -4292,6 +4311,7 @@ export interface components {
     };
     parameters: {
         ClubId: string;
+        SignInSessionId: string;
         ClubSlug: string;
         mailLanguage: components["schemas"]["SpokenLanguageInput"];
         Page: number;
@@ -4815,6 +4835,37 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listOwnSessions: {
+        parameters: {};
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SignInSession"][];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    endOtherOwnSessions: {
+        parameters: {};
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    endOwnSession: {
+        parameters: {
+            path: {
+                signInSessionId: components["parameters"]["SignInSessionId"];
+            };
+        };
+        responses: {
+            204: {};
             default: components["responses"]["Otherwise"];
         };
     };

@@ -41,8 +41,8 @@ export const confirmAdministratorPasswordReset: Operation<'confirmAdministratorP
 
 export const signInAdministrator: Operation<'signInAdministrator'> = async (request) =>
   data(
-    await signIn(request, request.body, () =>
-      accounts.signInAdministrator(request.deps, request.body, request.client, request.now),
+    await signIn(request, request.body, (client) =>
+      accounts.signInAdministrator(request.deps, request.body, client, request.now),
     ),
   );
 

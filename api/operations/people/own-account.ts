@@ -1,10 +1,11 @@
-/** The profile, the picture, the telephone number and the password of the person of a session. */
+/** The profile, the picture, the telephone number, the password and the sessions of the person of a session. */
 import * as profiles from '../../../domain/identity/accounts/profiles.ts';
 import * as passwords from '../../../domain/identity/passwords/changing.ts';
+import * as sessions from '../../../domain/identity/sessions/own-sessions.ts';
 import * as phoneCodes from '../../../domain/identity/phones/codes.ts';
 import * as avatars from '../../../domain/media/purposes/own-avatars.ts';
 import type { Operation } from '../../operation.ts';
-import { idOf } from '../../operation.ts';
+import { idOf, type Person } from '../../operation.ts';
 import { tryOwnPassword } from '../../rate-limits/tries.ts';
 import { accepted, data, noContent } from '../answers.ts';
 
@@ -36,7 +37,24 @@ export const verifyPhone: Operation<'verifyPhone'> = async ({ administrator, bod
 };
 
 export const changeOwnPassword: Operation<'changeOwnPassword'> = async ({ caller, body, deps, limiter, ip, now }) => {
-  const { kind, token } = caller;
-  const change = () => passwords.changePassword(deps, { kind, id: idOf(caller), token }, body, now);
-  return noContent(await tryOwnPassword(limiter, { session: token, ip, now: now.getTime() }, change));
+  const change = () => passwords.changePassword(deps, changerOf(caller), body, now);
+  return noContent(await tryOwnPassword(limiter, { session: caller.token, ip, now: now.getTime() }, change));
 };
+
+export const listOwnSessions: Operation<'listOwnSessions'> = async ({ caller, db, now }) =>
+  data(await sessions.listOwnSessions(db, ownerOf(caller), now));
+
+export const endOwnSession: Operation<'endOwnSession'> = async ({ params, caller, deps, now }) =>
+  noContent(await sessions.endOwnSession(deps, ownerOf(caller), params.signInSessionId, now));
+
+export const endOtherOwnSessions: Operation<'endOtherOwnSessions'> = async ({ caller, deps }) =>
+  noContent(await sessions.endOtherOwnSessions(deps, ownerOf(caller)));
+
+const ownerOf = (caller: Person): sessions.SessionOwner => ({
+  kind: caller.kind,
+  id: idOf(caller),
+  token: caller.token,
+});
+
+const changerOf = (caller: Person): passwords.PasswordChanger =>
+  caller.kind === 'admin' ? { ...ownerOf(caller), proofs: caller } : ownerOf(caller);

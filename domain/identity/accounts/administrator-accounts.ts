@@ -15,6 +15,7 @@ import { findAdministratorAccount } from '../passwords/owners.ts';
 import { requireStrongPassword, requireUnknown } from '../passwords/password-rules.ts';
 import { hashPassword, passwordMatches } from '../passwords/passwords.ts';
 import { endSessionsOf, openSession, type Client, type SessionOrigin } from '../sessions/sessions.ts';
+import { warnOfNewDevice } from '../sessions/new-devices.ts';
 import { getProfile } from './profiles.ts';
 
 type AdministratorSession = RecordOf<'AdministratorSession'>;
@@ -25,7 +26,7 @@ type AdministratorSession = RecordOf<'AdministratorSession'>;
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInAdministrator(
-  { db, storage }: StudentDeps,
+  { db, vault, storage }: StudentDeps,
   { email, password }: { email: string; password: string },
   client: Client,
   now: Date,
@@ -52,6 +53,7 @@ export async function signInAdministrator(
       sql`SELECT 1 FROM administrators WHERE id = ${account.id} AND password_hash = ${account.passwordHash} FOR SHARE`,
     );
     if (!unchanged) throw invalidCredentials();
+    await warnOfNewDevice(tx, vault, { kind: 'admin', id: account.id }, client, now);
     return openAdministratorSession(tx, storage, account.id, { openedBy: 'password', ...client }, now);
   });
 }

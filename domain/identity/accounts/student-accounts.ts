@@ -22,6 +22,7 @@ import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../../mai
 import { findStudentAccount } from '../passwords/owners.ts';
 import { requireStrongPassword, requireUnknown } from '../passwords/password-rules.ts';
 import { hashPassword, passwordMatches } from '../passwords/passwords.ts';
+import { warnOfNewDevice } from '../sessions/new-devices.ts';
 import { endSessionsOf, openSession, type Client, type SessionOrigin } from '../sessions/sessions.ts';
 import { presentStudent } from '../student-identity.ts';
 import { getStudent } from '../students.ts';
@@ -36,7 +37,7 @@ type StudentSession = RecordOf<'StudentSession'>;
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInStudent(
-  { db, storage }: StudentDeps,
+  { db, vault, storage }: StudentDeps,
   { club_id: clubId, email, password }: { club_id: Id; email: string; password: string },
   client: Client,
   now: Date,
@@ -60,6 +61,7 @@ export async function signInStudent(
       sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
     );
     if (!unchanged) throw invalidCredentials();
+    await warnOfNewDevice(tx, vault, { kind: 'student', id: student.id }, client, now);
     return openStudentSession(tx, storage, student.id, { openedBy: 'password', ...client }, now);
   });
 }
@@ -172,6 +174,7 @@ export async function exchangeStudentCode(
     if (!(await spendCode(tx, vault, guess, match))) throw tokenGone();
     await confirmAddress(tx, 'student', match.studentId, 'other', now);
     await takeSeatOf(tx, locked, now);
+    await warnOfNewDevice(tx, vault, { kind: 'student', id: match.studentId }, client, now);
     return openStudentSession(tx, storage, match.studentId, { openedBy: 'mail', ...client }, now);
   });
 }

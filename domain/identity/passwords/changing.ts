@@ -2,12 +2,15 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { withdrawTokensOf } from '../../mail/codes/one-time-tokens.ts';
 import { requestMail } from '../../mail/transactional/requests.ts';
+import { readHasSecondFactor } from '../accounts/administrator-accounts.ts';
 import { invalidCredentials } from '../accounts/credentials.ts';
 import { endOtherSessions, type CallerKind } from '../sessions/sessions.ts';
+import { freshFactorRequired, isFresh, type SignInProofs } from '../sessions/sign-in-rules.policy.ts';
 import { findAdministratorAccount, findStudentAccount, type PasswordAccount } from './owners.ts';
 import { requireStrongPassword } from './password-rules.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
@@ -18,13 +21,16 @@ export interface PasswordChanger {
   id: Id;
   /** The token of the session that stays. */
   token: string;
+  /** The proofs of an administrator's session. */
+  proofs?: SignInProofs;
 }
 
 /**
  * Replaces the password. Ends all other sessions and all mailed tokens of the account, and mails a notice to its owner. A student without a
  * password may choose the first one, because an invitation or a code has proven the address. An administrator without a password needs a
- * reset mail.
- * @throws DomainError invalid_credentials (the present password is wrong, or is missing, or the account has none), weak_password
+ * fresh proof (FAC-2).
+ * @throws DomainError invalid_credentials (the present password is wrong, or is missing, or the account has none), fresh_factor_required,
+ *   weak_password
  */
 export async function changePassword(
   { db, vault }: VaultDeps,
@@ -34,7 +40,7 @@ export async function changePassword(
 ): Promise<void> {
   const account = await findAccount[changer.kind](db, changer.id);
   if (!account) throw new DomainError('unauthenticated', 'The account was removed meanwhile.');
-  await requireProof(changer, account, current);
+  await requireProof(db, changer, account, current, now);
   requireStrongPassword(password, account);
   const passwordHash = await hashPassword(password);
   const { kind, id, token } = changer;
@@ -58,12 +64,17 @@ const findAccount = { student: findStudentAccount, admin: findAdministratorAccou
 >;
 const tableOf = { student: 'students', admin: 'administrators' } as const satisfies Record<CallerKind, string>;
 
-/** @throws DomainError invalid_credentials */
+/** @throws DomainError invalid_credentials, fresh_factor_required */
 async function requireProof(
-  { kind }: PasswordChanger,
+  db: Queries,
+  { id, proofs }: PasswordChanger,
   { passwordHash }: PasswordAccount,
   current: string | undefined,
+  now: Date,
 ): Promise<void> {
-  if (passwordHash === null && current === undefined && kind === 'student') return;
+  if (passwordHash === null && current === undefined) {
+    if (proofs && !isFresh(proofs, await readHasSecondFactor(db, id), now)) throw freshFactorRequired();
+    return;
+  }
   if (!(await passwordMatches(current ?? '', passwordHash))) throw invalidCredentials();
 }

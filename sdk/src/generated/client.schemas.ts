@@ -835,6 +835,45 @@ export type PhoneVerification = {
 };
 
 /**
+ * A session of the caller's account that has not ended.
+ */
+export type SignInSession = {
+    /**
+     * Names the session in the path that ends it. It opens nothing.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * Whether it is the session of this request.
+     */
+    current: boolean;
+    /**
+     * Browser and system of the client that signed in, such as `Firefox, Windows`. Clients can send any header, so it is a hint. Absent where it is unknown.
+     */
+    device?: string;
+    /**
+     * Network of the client that signed in: the /24 of an IPv4 address, the /48 of an IPv6 address. Absent where it is unknown.
+     */
+    network?: string;
+    opened_by: SignInSessionOpenedBy;
+    /**
+     * When the person signed in (UTC).
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * The last use (UTC), up to five minutes late.
+     * @format date-time
+     */
+    last_used_at: string;
+    /**
+     * When the session ends (UTC) unless it is ended or used before.
+     * @format date-time
+     */
+    expires_at: string;
+};
+
+/**
  * Of buttons and links: `#` and six hexadecimal digits. White words on it need a contrast of 4.5 : 1 (WCAG 2.2 AA).
  * @pattern ^#[0-9a-fA-F]{6}$
  */
@@ -11614,6 +11653,19 @@ export type WebhookTestEvent = {
         };
     };
 } & WebhookEnvelope;
+
+/**
+ * How the session was opened: by the password, by a token or code out of a mail, by an identity provider, by a passkey, or by a link of the club's own site. A later version may add values: accept those that you do not know.
+ */
+export type SignInSessionOpenedBy = (typeof SignInSessionOpenedBy)[keyof typeof SignInSessionOpenedBy] | (string & {});
+
+export const SignInSessionOpenedBy = {
+    password: "password",
+    mail: "mail",
+    provider: "provider",
+    passkey: "passkey",
+    link: "link"
+} as const;
 
 /**
  * `active` for a member, `invited` for an open invitation. A later version may add values: accept those that you do not know.

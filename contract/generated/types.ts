@@ -1461,6 +1461,7 @@ export interface components {
             last_used_at: string;
             expires_at: string;
         };
+        Shortened: boolean;
         Color: string;
         BrandingLink: {
             label: string;
@@ -1534,7 +1535,6 @@ export interface components {
             expires_at?: string;
             mail_withheld_until?: string;
         };
-        Shortened: boolean;
         NextCursor: string;
         Invitation: {
             email: components["schemas"]["EmailInput"];
@@ -4311,12 +4311,12 @@ export interface components {
     };
     parameters: {
         ClubId: string;
+        Page: number;
+        PageSize: number;
         SignInSessionId: string;
         ClubSlug: string;
         mailLanguage: components["schemas"]["SpokenLanguageInput"];
-        Page: number;
         Cursor: string;
-        PageSize: number;
         AdministratorId: string;
         UpdatedSince: components["schemas"]["DateTimeInput"];
         StudentId: string;
@@ -4839,12 +4839,19 @@ export interface operations {
         };
     };
     listOwnSessions: {
-        parameters: {};
+        parameters: {
+            query?: {
+                page?: components["parameters"]["Page"];
+                page_size?: components["parameters"]["PageSize"];
+            };
+        };
         responses: {
             200: {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SignInSession"][];
+                        total: number;
+                        shortened?: components["schemas"]["Shortened"];
                     };
                 };
             };

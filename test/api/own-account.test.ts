@@ -82,7 +82,8 @@ describe('the own account of an administrator', () => {
   });
 
   describe('PUT /v1/me/avatar', () => {
-    const put = (raw: Uint8Array, token = me.token) => call('PUT', '/v1/me/avatar', { token, raw, headers: octets });
+    const putPicture = (raw: Uint8Array, token = me.token) =>
+      call('PUT', '/v1/me/avatar', { token, raw, headers: octets });
     const keyOf = async (id: Id) => {
       const [row] = await (
         await testDatabase()
@@ -91,7 +92,7 @@ describe('the own account of an administrator', () => {
     };
 
     it('keeps a square of 512 pixels without metadata, behind a signed address', async () => {
-      const { body, status } = await put(await picture(1_200, 900));
+      const { body, status } = await putPicture(await picture(1_200, 900));
       expect(status).to.equal(200);
       const answer = await fetch(body.data.avatar_url);
       const { width, height, exif } = await sharp(Buffer.from(await answer.arrayBuffer())).metadata();
@@ -102,7 +103,7 @@ describe('the own account of an administrator', () => {
     });
 
     it('shows the picture in the answer to a sign-in', async () => {
-      await put(await picture(30, 30));
+      await putPicture(await picture(30, 30));
       const body = { email: me.email, password: 'correct horse battery' };
       const { data } = (await call('POST', '/v1/auth/admin/sign-in', { body })).body;
       expect(data.administrator).to.have.property('avatar_url');
@@ -110,9 +111,9 @@ describe('the own account of an administrator', () => {
 
     it('erases the earlier picture after an hour, and an abandoned one', async () => {
       const deps = await mediaDeps();
-      await put(await picture(30, 30));
+      await putPicture(await picture(30, 30));
       const first = (await keyOf(me.id)) ?? '';
-      await put(await picture(40, 40));
+      await putPicture(await picture(40, 40));
       const second = (await keyOf(me.id)) ?? '';
       expect(await deps.storage.size(first)).to.be.greaterThan(0);
       await eraseLeftovers(deps, new Date(Date.now() + 2 * 3_600_000));
@@ -138,7 +139,7 @@ describe('the own account of an administrator', () => {
           image.subarray(0, 400),
           bomb,
         ],
-        async (raw) => expectError(await put(raw), 'invalid_image'),
+        async (raw) => expectError(await putPicture(raw), 'invalid_image'),
       );
       expect(await rowCounts()).to.deep.equal(before);
       expect(await keyOf(me.id)).to.equal(null);
@@ -148,14 +149,14 @@ describe('the own account of an administrator', () => {
       const raw = await picture(30, 30);
       const headers = { 'content-type': 'image/jpeg' };
       expectError(await call('PUT', '/v1/me/avatar', { token: me.token, raw, headers }), 'unsupported_media_type');
-      expectError(await put(Buffer.alloc(10_485_761)), 'body_too_large');
+      expectError(await putPicture(Buffer.alloc(10_485_761)), 'body_too_large');
     });
 
     it('lets an administrator set 20 pictures an hour, from any address', async () => {
-      for (let count = 1; count <= 20; count++) expectError(await put(Buffer.from('no image')), 'invalid_image');
-      expectError(await put(Buffer.from('no image')), 'rate_limited');
+      for (let count = 1; count <= 20; count++) expectError(await putPicture(Buffer.from('no image')), 'invalid_image');
+      expectError(await putPicture(Buffer.from('no image')), 'rate_limited');
       const other = await buildAdministrator();
-      expectError(await put(Buffer.from('no image'), other.token), 'invalid_image');
+      expectError(await putPicture(Buffer.from('no image'), other.token), 'invalid_image');
     });
   });
 

@@ -31,6 +31,8 @@ const notSealed: Readonly<Record<string, string>> = {
   'media.sha256': 'hash',
   'one_time_tokens.key_id': 'id of a key',
   'one_time_tokens.token_hash': 'hash',
+  'phone_codes.key_id': 'id of a key',
+  'phone_codes.number_key': 'hash of a number',
   'sales_connections.token_hash': 'hash',
   'sales_notices.body': 'as it came',
   'sign_up_networks.network_key': 'hash of a network',

@@ -3,11 +3,11 @@ import * as profiles from '../../../domain/identity/accounts/profiles.ts';
 import * as passwords from '../../../domain/identity/passwords/changing.ts';
 import * as sessions from '../../../domain/identity/sessions/own-sessions.ts';
 import * as phoneCodes from '../../../domain/identity/phones/codes.ts';
-import * as avatars from '../../../domain/media/purposes/own-avatars.ts';
+import * as avatars from '../../../domain/media/processing/own-avatars.ts';
 import type { Operation } from '../../operation.ts';
 import { idOf, type Person } from '../../operation.ts';
 import { tryOwnPassword } from '../../rate-limits/tries.ts';
-import { accepted, data, noContent } from '../answers.ts';
+import { accepted, data, noContent, page } from '../answers.ts';
 
 export const getProfile: Operation<'getProfile'> = async ({ administrator, db, deps }) =>
   data(await profiles.getProfile(db, deps.storage, administrator.id));
@@ -41,8 +41,8 @@ export const changeOwnPassword: Operation<'changeOwnPassword'> = async ({ caller
   return noContent(await tryOwnPassword(limiter, { session: caller.token, ip, now: now.getTime() }, change));
 };
 
-export const listOwnSessions: Operation<'listOwnSessions'> = async ({ caller, db, now }) =>
-  data(await sessions.listOwnSessions(db, ownerOf(caller), now));
+export const listOwnSessions: Operation<'listOwnSessions'> = async ({ caller, query, db, now }) =>
+  page(await sessions.listOwnSessions(db, ownerOf(caller), query, now));
 
 export const endOwnSession: Operation<'endOwnSession'> = async ({ params, caller, deps, now }) =>
   noContent(await sessions.endOwnSession(deps, ownerOf(caller), params.signInSessionId, now));

@@ -4,7 +4,7 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import { plainName } from '../../../platform/core/text/names.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import { given, sql } from '../../../platform/infra/postgres/sql.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { StudentDeps } from '../../deps.ts';
 import { requireOffered } from '../../language/chosen.ts';
@@ -52,10 +52,10 @@ export async function updateProfile(
   { name, language, phone }: RecordOf<'ProfileChange'>,
   now: Date,
 ): Promise<Profile> {
-  const changes = given({
-    name: name === undefined ? undefined : plainName(name),
-    language: language === undefined ? undefined : requireOffered(language),
-  });
+  const changes = {
+    ...(name !== undefined && { name: plainName(name) }),
+    ...(language !== undefined && { language: requireOffered(language) }),
+  };
   const number = phone === undefined ? undefined : phoneNumber(phone);
   return db.transaction(async (tx) => {
     if (Object.keys(changes).length > 0) await tx.manager.update(Administrator, { id: administratorId }, changes);

@@ -5,6 +5,7 @@ import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { sha256 } from '../../../platform/infra/keys/vault.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { endOtherSessions, sessionIdOf, stores, type CallerKind } from './sessions.ts';
@@ -16,29 +17,34 @@ export interface SessionOwner {
   token: string;
 }
 
-/** @returns the person's sessions that have not ended, the last used first. There are at most 100 (SES-12) */
+/** @returns a page of the person's sessions that have not ended, the last used first. A person has at most 100 (SES-12) */
 export async function listOwnSessions(
   db: Queries,
   owner: SessionOwner,
+  request: PageRequest,
   now: Date,
-): Promise<RecordOf<'SignInSession'>[]> {
+): Promise<Page<RecordOf<'SignInSession'>>> {
   const current = sha256(owner.token);
   const sessions = await findSessions(db, owner, now);
-  return sessions.map(({ tokenHash, device, network, openedBy, createdAt, lastUsedAt, expiresAt }) => ({
-    id: sessionIdOf(tokenHash),
-    current: tokenHash.equals(current),
-    ...(device !== null && { device }),
-    ...(network !== null && { network }),
-    opened_by: openedBy,
-    created_at: createdAt.toISOString(),
-    last_used_at: (lastUsedAt ?? createdAt).toISOString(),
-    expires_at: expiresAt.toISOString(),
-  }));
+  const { limit, offset } = windowOf(request);
+  const rows = sessions
+    .slice(offset, offset + limit)
+    .map(({ tokenHash, device, network, openedBy, createdAt, lastUsedAt, expiresAt }) => ({
+      id: sessionIdOf(tokenHash),
+      current: tokenHash.equals(current),
+      ...(device !== null && { device }),
+      ...(network !== null && { network }),
+      opened_by: openedBy,
+      created_at: createdAt.toISOString(),
+      last_used_at: (lastUsedAt ?? createdAt).toISOString(),
+      expires_at: expiresAt.toISOString(),
+    }));
+  return { rows, total: sessions.length, next: undefined };
 }
 
 /**
- * Ends one session of the person. The id is compared only with ids of the person's own sessions, so neither the answer nor its time shows
- * whether another person has a session with this id.
+ * Ends one session of the person. The id is compared only with the ids of the person's own sessions. So neither the answer nor its time
+ * shows whether the id belongs to another person.
  * @throws DomainError not_found
  */
 export async function endOwnSession(

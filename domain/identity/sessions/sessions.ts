@@ -107,7 +107,7 @@ export async function openSession(
 /** The number of sessions that a person may have (SES-12). */
 export const maxSessions = 100;
 
-/** Ends the sessions beyond the limit: those that were not used for the longest time. */
+/** Ends the sessions beyond the limit. The sessions that were not used for the longest time end first. */
 async function endOldest(tx: Transaction, kind: CallerKind, ownerId: Id, opened: Buffer): Promise<void> {
   const { table, owner } = stores[kind];
   await tx.run(sql`

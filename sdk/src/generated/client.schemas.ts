@@ -874,6 +874,11 @@ export type SignInSession = {
 };
 
 /**
+ * True if the rows of the page would have more than 1 MB: the longest texts, which then end with `…`, and the longest lists within rows are shortened. A smaller page has them whole, as far as it fits.
+ */
+export type Shortened = boolean;
+
+/**
  * Of buttons and links: `#` and six hexadecimal digits. White words on it need a contrast of 4.5 : 1 (WCAG 2.2 AA).
  * @pattern ^#[0-9a-fA-F]{6}$
  */
@@ -1176,11 +1181,6 @@ export type Member = {
      */
     mail_withheld_until?: string;
 };
-
-/**
- * True if the rows of the page would have more than 1 MB: the longest texts, which then end with `…`, and the longest lists within rows are shortened. A smaller page has them whole, as far as it fits.
- */
-export type Shortened = boolean;
 
 /**
  * The `cursor` of the page after this one; absent on the last page. Opaque: its length and its contents may change. It is good for this list with the same filters and the same caller's club, and for a student only for this student.

@@ -390,10 +390,35 @@ export type VerifyPhoneVariables = {
 
 export type ListOwnSessionsResult = {
     /**
-     * The sessions.
-     * @maxItems 100
+     * The records of this page.
      */
     data: SignInSession[];
+    /**
+     * Records over all pages.
+     * @minimum 0
+     */
+    total: number;
+    shortened?: Shortened;
+};
+
+export type ListOwnSessionsQuery = {
+    /**
+     * Number of the page, from 1.
+     * @minimum 1
+     * @format int32
+     */
+    page?: number;
+    /**
+     * Records a page.
+     * @minimum 1
+     * @maximum 100
+     * @format int32
+     */
+    page_size?: number;
+};
+
+export type ListOwnSessionsVariables = {
+    query?: ListOwnSessionsQuery;
 };
 
 export type EndOtherOwnSessionsResult = void;
@@ -12148,7 +12173,9 @@ export type Ops = {
         result: VerifyPhoneResult;
     };
     listOwnSessions: {
-        args: {};
+        args: {
+            query?: ListOwnSessionsQuery;
+        };
         result: ListOwnSessionsResult;
     };
     endOtherOwnSessions: {
@@ -14984,7 +15011,7 @@ export const OPERATIONS = {
     removePhone: { id: "removePhone", method: "DELETE", path: "/v1/me/phone", tags: ["Administrators"], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     requestPhoneCode: { id: "requestPhoneCode", method: "POST", path: "/v1/me/phone/code", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     verifyPhone: { id: "verifyPhone", method: "POST", path: "/v1/me/phone/verification", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
-    listOwnSessions: { id: "listOwnSessions", method: "GET", path: "/v1/me/sessions", tags: ["Own account"], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
+    listOwnSessions: { id: "listOwnSessions", method: "GET", path: "/v1/me/sessions", tags: ["Own account"], params: [{ name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     endOtherOwnSessions: { id: "endOtherOwnSessions", method: "DELETE", path: "/v1/me/sessions", tags: ["Own account"], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     endOwnSession: { id: "endOwnSession", method: "DELETE", path: "/v1/me/sessions/{signInSessionId}", tags: ["Own account"], params: [{ name: "signInSessionId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     createOrganization: { id: "createOrganization", method: "POST", path: "/v1/organizations", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },

@@ -104,7 +104,11 @@ export async function phoneCodes(sim: Simulation, { vault }: Footing): Promise<S
         'an effect that happened is recorded',
         () => 'a code without a row was sent',
       );
-      mustHold(rows.length <= 6, 'a limit holds', () => `${rows.length} codes in a day, where 6 are allowed`);
+      mustHold(
+        rows.length <= 6,
+        'a limit holds',
+        () => `there are ${rows.length} codes in a day, but only 6 are allowed`,
+      );
     },
   };
 }

@@ -8,11 +8,12 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { keyPrefix } from '../../../platform/infra/store/object-store.ts';
+import { setOwnAvatar } from '../../identity/avatars.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { recordLeftover } from '../erasure/leftovers.ts';
 import type { MediaDeps } from '../media.ts';
 import { mediaRules } from '../media.policy.ts';
-import { fileReaders, type FileReaders } from '../processing/readers.ts';
+import { fileReaders, type FileReaders } from './readers.ts';
 import { keptPictureBox, movingRules } from '../processing.policy.ts';
 
 export const ownAvatarRules = {
@@ -55,13 +56,10 @@ export async function deleteOwnAvatar({ db }: Pick<MediaDeps, 'db'>, administrat
 }
 
 async function replaceKey(tx: Transaction, administratorId: Id, key: string | null, now: Date): Promise<void> {
-  const before = await tx.one<{ avatarKey: string | null }>(
-    sql`SELECT avatar_key AS "avatarKey" FROM administrators WHERE id = ${administratorId} FOR NO KEY UPDATE`,
-  );
-  await tx.run(sql`UPDATE administrators SET avatar_key = ${key} WHERE id = ${administratorId}`);
-  if (!before?.avatarKey) return;
+  const before = await setOwnAvatar(tx, administratorId, key);
+  if (before === null) return;
   const erasesAt = new Date(now.getTime() + movingRules.readableMs.private);
-  await recordLeftover(tx, { clubId: null, key: before.avatarKey, erasesAt });
+  await recordLeftover(tx, { clubId: null, key: before, erasesAt });
 }
 
 /** @throws DomainError invalid_image */

@@ -1,4 +1,4 @@
-/** Tests the list of the own sessions, their end, and the mail after a sign-in from a new device, for both kinds of people (SES-8 to SES-12). */
+/** Tests the own sessions of both kinds of people: their list, their end, and the mail about a new device (SES-8 to SES-12). */
 import { expect } from 'chai';
 import { maxSessions } from '../../domain/identity/sessions/sessions.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -66,7 +66,7 @@ for (const [name, kindOf] of Object.entries(kinds))
         expect(
           sessions.map(({ current, device, network, opened_by }) => [current, device, network, opened_by]),
         ).to.deep.equal([
-          [true, 'Firefox, Windows', '198.51.100.0/24', 'password'],
+          [true, 'Firefox (Windows)', '198.51.100.0/24', 'password'],
           [false, undefined, undefined, 'password'],
         ]);
         expect((await list()).map(({ current }) => current)).to.deep.equal([false, true]);
@@ -120,10 +120,10 @@ for (const [name, kindOf] of Object.entries(kinds))
         const stranger = await accounts.build();
         const [foreign] = await list(stranger.token);
         const further = await openFurtherSession(kind, account.id);
-        const gone = (await list()).find(({ current }) => !current);
+        const endedSession = (await list()).find(({ current }) => !current);
         await call('DELETE', '/v1/auth/session', { token: further });
         const before = await rowCounts();
-        const ids = [foreign?.id ?? '', gone?.id ?? '', crypto.randomUUID()];
+        const ids = [foreign?.id ?? '', endedSession?.id ?? '', crypto.randomUUID()];
         const answers = await Promise.all(ids.map((id) => end(id)));
         for (const answer of answers) expectError(answer, 'not_found');
         expect(new Set(answers.map(({ text }) => text))).to.have.length(1);
@@ -143,7 +143,7 @@ for (const [name, kindOf] of Object.entries(kinds))
       });
     });
 
-    it(`keeps at most ${maxSessions} sessions, and ends the one that was not used for the longest time`, async () => {
+    it(`keeps at most ${maxSessions} sessions, and ends the session with the oldest use`, async () => {
       const source = await testDatabase();
       await source.query(
         `INSERT INTO ${table} (token_hash, ${name}_id, created_at, expires_at, last_used_at)
@@ -168,7 +168,7 @@ for (const [name, kindOf] of Object.entries(kinds))
       it('names device and network, and is requested once for a network', async () => {
         await signIn('198.51.100.77');
         await signIn('198.51.100.77');
-        expect(await mails()).to.deep.equal([[template, 'Firefox, Windows', '198.51.100.0/24']]);
+        expect(await mails()).to.deep.equal([[template, 'Firefox (Windows)', '198.51.100.0/24']]);
       });
 
       it('is not requested for a known device in a new network', async () => {

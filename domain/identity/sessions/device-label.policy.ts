@@ -14,12 +14,13 @@ const systems: ReadonlySet<string | undefined> = new Set(Object.values(Bowser.OS
 
 /**
  * @param userAgent the header; empty if the request has none
- * @returns a label such as `Firefox, Windows`; null if neither program nor system is known
+ * @returns a label such as `Firefox (Windows)`; null if neither program nor system is known
  */
 export function deviceLabel(userAgent: string): string | null {
   const header = userAgent.slice(0, maxLength);
   if (header.trim() === '') return null;
   const { browser, os } = Bowser.parse(header);
-  const names = [browsers.has(browser.name) ? browser.name : undefined, systems.has(os.name) ? os.name : undefined];
-  return names.filter((name) => name !== undefined && name !== '').join(', ') || null;
+  const program = browsers.has(browser.name) ? browser.name : undefined;
+  const system = systems.has(os.name) ? os.name : undefined;
+  return (program && system ? `${program} (${system})` : program || system) || null;
 }

@@ -37,7 +37,7 @@ export const stores = {
 
 /** The device and the network from which a person signs in. Null if they are unknown. */
 export interface Client {
-  /** A short label, such as `Firefox, Windows`. */
+  /** A short label, such as `Firefox (Windows)`. */
   readonly device: string | null;
   /** The /24 of an IPv4 address, the /48 of an IPv6 address. */
   readonly network: string | null;

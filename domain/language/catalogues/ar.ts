@@ -45,7 +45,7 @@ export const ar: Catalogue = {
 
   'mail.student_new_device.subject': 'تسجيل دخول جديد إلى حسابك في {club}',
   'mail.student_new_device.text':
-    'جرى تسجيل الدخول إلى حسابك في {club} من جهاز جديد.\n\nالجهاز: {device}\nالشبكة: {network}\nالوقت: {at}\n\nإذا كان ذلك بطلب منك، فلا يلزمك شيء. وإلا فيمكنك إنهاء هذه الجلسة وتغيير كلمة المرور.',
+    'جرى تسجيل الدخول إلى حسابك في {club} من جهاز جديد.\n\nالجهاز: {device}.\nالشبكة: {network}.\nالوقت: {at}.\n\nإذا كان ذلك بطلب منك، فلا يلزمك شيء. وإلا فيمكنك إنهاء هذه الجلسة وتغيير كلمة المرور.',
   'mail.student_new_device.action': 'عرض جلساتك',
 
   'mail.administrator_verify_email.subject': 'تأكيد بريدك الإلكتروني',
@@ -70,7 +70,7 @@ export const ar: Catalogue = {
 
   'mail.administrator_new_device.subject': 'تسجيل دخول جديد إلى حسابك',
   'mail.administrator_new_device.text':
-    'جرى تسجيل الدخول إلى حسابك من جهاز جديد.\n\nالجهاز: {device}\nالشبكة: {network}\nالوقت: {at}\n\nإذا كان ذلك بطلب منك، فلا يلزمك شيء. وإلا فيمكنك إنهاء هذه الجلسة وتغيير كلمة المرور.',
+    'جرى تسجيل الدخول إلى حسابك من جهاز جديد.\n\nالجهاز: {device}.\nالشبكة: {network}.\nالوقت: {at}.\n\nإذا كان ذلك بطلب منك، فلا يلزمك شيء. وإلا فيمكنك إنهاء هذه الجلسة وتغيير كلمة المرور.',
   'mail.administrator_new_device.action': 'عرض جلساتك',
 
   'mail.unknown_device': 'غير معروف',

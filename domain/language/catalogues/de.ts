@@ -46,7 +46,7 @@ export const de: Catalogue = {
 
   'mail.student_new_device.subject': 'Neue Anmeldung in deinem Konto bei {club}',
   'mail.student_new_device.text':
-    'In deinem Konto bei {club} hat sich jemand mit einem neuen Gerät angemeldet.\n\nGerät: {device}\nNetzwerk: {network}\nZeit: {at}\n\nFalls du das warst, musst du nichts tun. Wenn nicht, beende diese Sitzung, und ändere dein Passwort.',
+    'In deinem Konto bei {club} hat sich jemand mit einem neuen Gerät angemeldet.\n\nGerät: {device}.\nNetzwerk: {network}.\nZeit: {at}.\n\nFalls du das warst, musst du nichts tun. Wenn nicht, beende diese Sitzung, und ändere dein Passwort.',
   'mail.student_new_device.action': 'Sitzungen ansehen',
 
   'mail.administrator_verify_email.subject': 'Bestätige deine E-Mail-Adresse',
@@ -71,11 +71,11 @@ export const de: Catalogue = {
 
   'mail.administrator_new_device.subject': 'Neue Anmeldung in deinem Konto',
   'mail.administrator_new_device.text':
-    'In deinem Konto hat sich jemand mit einem neuen Gerät angemeldet.\n\nGerät: {device}\nNetzwerk: {network}\nZeit: {at}\n\nFalls du das warst, musst du nichts tun. Wenn nicht, beende diese Sitzung, und ändere dein Passwort.',
+    'In deinem Konto hat sich jemand mit einem neuen Gerät angemeldet.\n\nGerät: {device}.\nNetzwerk: {network}.\nZeit: {at}.\n\nFalls du das warst, musst du nichts tun. Wenn nicht, beende diese Sitzung, und ändere dein Passwort.',
   'mail.administrator_new_device.action': 'Sitzungen ansehen',
 
-  'mail.unknown_device': 'unbekannt',
-  'mail.unknown_network': 'unbekannt',
+  'mail.unknown_device': 'Unbekannt',
+  'mail.unknown_network': 'Unbekannt',
 
   'phone.code': '{code} ist dein Code. Er gilt 10 Minuten. Gib ihn nie weiter.',
 

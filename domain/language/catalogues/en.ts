@@ -40,7 +40,7 @@ export const en = {
 
   'mail.student_new_device.subject': 'New sign-in to your account at {club}',
   'mail.student_new_device.text':
-    'Somebody has signed in to your account at {club} from a new device.\n\nDevice: {device}\nNetwork: {network}\nTime: {at}\n\nIf this was you, you need to do nothing. If not, end this session and change your password.',
+    'Somebody has signed in to your account at {club} from a new device.\n\nDevice: {device}.\nNetwork: {network}.\nTime: {at}.\n\nIf this was you, you need to do nothing. If not, end this session and change your password.',
   'mail.student_new_device.action': 'Look at your sessions',
 
   'mail.administrator_verify_email.subject': 'Confirm your e-mail',
@@ -65,11 +65,11 @@ export const en = {
 
   'mail.administrator_new_device.subject': 'New sign-in to your account',
   'mail.administrator_new_device.text':
-    'Somebody has signed in to your account from a new device.\n\nDevice: {device}\nNetwork: {network}\nTime: {at}\n\nIf this was you, you need to do nothing. If not, end this session and change your password.',
+    'Somebody has signed in to your account from a new device.\n\nDevice: {device}.\nNetwork: {network}.\nTime: {at}.\n\nIf this was you, you need to do nothing. If not, end this session and change your password.',
   'mail.administrator_new_device.action': 'Look at your sessions',
 
-  'mail.unknown_device': 'unknown',
-  'mail.unknown_network': 'unknown',
+  'mail.unknown_device': 'Unknown',
+  'mail.unknown_network': 'Unknown',
 
   'phone.code': '{code} is your code. You can use it for 10 minutes. Never give it to anybody.',
 

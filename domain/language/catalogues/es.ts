@@ -46,7 +46,7 @@ export const es: Catalogue = {
 
   'mail.student_new_device.subject': 'Nuevo inicio de sesión en tu cuenta en {club}',
   'mail.student_new_device.text':
-    'Alguien ha iniciado sesión en tu cuenta en {club} desde un dispositivo nuevo.\n\nDispositivo: {device}\nRed: {network}\nHora: {at}\n\nSi has sido tú, no tienes que hacer nada. Si no, termina esta sesión y cambia tu contraseña.',
+    'Alguien ha iniciado sesión en tu cuenta en {club} desde un dispositivo nuevo.\n\nDispositivo: {device}.\nRed: {network}.\nHora: {at}.\n\nSi has sido tú, no tienes que hacer nada. Si no, termina esta sesión y cambia tu contraseña.',
   'mail.student_new_device.action': 'Ver tus sesiones',
 
   'mail.administrator_verify_email.subject': 'Confirma tu correo',
@@ -71,11 +71,11 @@ export const es: Catalogue = {
 
   'mail.administrator_new_device.subject': 'Nuevo inicio de sesión en tu cuenta',
   'mail.administrator_new_device.text':
-    'Alguien ha iniciado sesión en tu cuenta desde un dispositivo nuevo.\n\nDispositivo: {device}\nRed: {network}\nHora: {at}\n\nSi has sido tú, no tienes que hacer nada. Si no, termina esta sesión y cambia tu contraseña.',
+    'Alguien ha iniciado sesión en tu cuenta desde un dispositivo nuevo.\n\nDispositivo: {device}.\nRed: {network}.\nHora: {at}.\n\nSi has sido tú, no tienes que hacer nada. Si no, termina esta sesión y cambia tu contraseña.',
   'mail.administrator_new_device.action': 'Ver tus sesiones',
 
-  'mail.unknown_device': 'desconocido',
-  'mail.unknown_network': 'desconocida',
+  'mail.unknown_device': 'Desconocido',
+  'mail.unknown_network': 'Desconocida',
 
   'phone.code': '{code} es tu código. Puedes usarlo durante 10 minutos. No se lo des a nadie.',
 

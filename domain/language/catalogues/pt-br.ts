@@ -46,7 +46,7 @@ export const ptBR: Catalogue = {
 
   'mail.student_new_device.subject': 'Nova entrada na sua conta em {club}',
   'mail.student_new_device.text':
-    'Alguém entrou na sua conta em {club} com um dispositivo novo.\n\nDispositivo: {device}\nRede: {network}\nHorário: {at}\n\nSe foi você, não precisa fazer nada. Se não foi, encerre essa sessão e mude sua senha.',
+    'Alguém entrou na sua conta em {club} com um dispositivo novo.\n\nDispositivo: {device}.\nRede: {network}.\nHorário: {at}.\n\nSe foi você, não precisa fazer nada. Se não foi, encerre essa sessão e mude sua senha.',
   'mail.student_new_device.action': 'Ver suas sessões',
 
   'mail.administrator_verify_email.subject': 'Confirme seu e-mail',
@@ -71,11 +71,11 @@ export const ptBR: Catalogue = {
 
   'mail.administrator_new_device.subject': 'Nova entrada na sua conta',
   'mail.administrator_new_device.text':
-    'Alguém entrou na sua conta com um dispositivo novo.\n\nDispositivo: {device}\nRede: {network}\nHorário: {at}\n\nSe foi você, não precisa fazer nada. Se não foi, encerre essa sessão e mude sua senha.',
+    'Alguém entrou na sua conta com um dispositivo novo.\n\nDispositivo: {device}.\nRede: {network}.\nHorário: {at}.\n\nSe foi você, não precisa fazer nada. Se não foi, encerre essa sessão e mude sua senha.',
   'mail.administrator_new_device.action': 'Ver suas sessões',
 
-  'mail.unknown_device': 'desconhecido',
-  'mail.unknown_network': 'desconhecida',
+  'mail.unknown_device': 'Desconhecido',
+  'mail.unknown_network': 'Desconhecida',
 
   'phone.code': '{code} é o seu código. Ele vale por 10 minutos. Não o passe a ninguém.',
 

@@ -30,7 +30,7 @@ export interface MailContext {
 }
 
 export interface SignInWords {
-  /** The kind of the device, such as `Firefox, Windows`; null if it is unknown. */
+  /** The kind of the device, such as `Firefox (Windows)`; null if it is unknown. */
   device: string | null;
   /** The network in CIDR notation; null if it is unknown. */
   network: string | null;

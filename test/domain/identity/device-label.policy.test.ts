@@ -4,18 +4,18 @@ import { deviceLabel } from '../../../domain/identity/sessions/device-label.poli
 
 describe('labels of devices', () => {
   const known: readonly (readonly [string, string])[] = [
-    ['Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox, Windows'],
+    ['Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox (Windows)'],
     [
       'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1',
-      'Safari, iOS',
+      'Safari (iOS)',
     ],
     [
       'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36',
-      'Chrome, Android',
+      'Chrome (Android)',
     ],
     [
       'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 Edg/126.0.0.0',
-      'Microsoft Edge, macOS',
+      'Microsoft Edge (macOS)',
     ],
   ];
   for (const [header, label] of known)

@@ -11,7 +11,7 @@ let last = 0;
 export const someNumber = (): string =>
   `+35191${String((Date.now() % 100_000) * 100 + (last++ % 100)).padStart(7, '0')}`;
 
-export interface TestPhoneCode {
+interface TestPhoneCode {
   id: Id;
   administrator: TestAdministrator;
   number: string;

@@ -391,6 +391,29 @@ export const declarations = {
       default: 'Club Learning <no-reply@club-learning.localhost>',
     }),
   },
+  phoneCodes: {
+    url: optional(
+      url(
+        'PHONE_CODE_URL',
+        'The address that sends codes to telephone numbers, for example through a provider of SMS. The service posts each code there, and signs it (docs/how-to/verify-phone-numbers.md). It must be public or in `EGRESS_ALLOWED_NETWORKS`. Without it, requests for a code get 501, and no number becomes verified.',
+        { protocols: ['https:'] },
+      ),
+    ),
+    secret: optional(
+      secret(
+        text(
+          'PHONE_CODE_SECRET',
+          'The secret that signs the requests to `PHONE_CODE_URL`: `whsec_` and 32 random bytes in base64. Required together with `PHONE_CODE_URL`.',
+          { pattern: /^whsec_[A-Za-z0-9+/]{43}=$/ },
+        ),
+      ),
+    ),
+    perDay: integer(
+      'PHONE_CODES_PER_DAY',
+      'The number of codes to telephone numbers in 24 hours, for all administrators together. It limits the cost if an attacker requests many codes.',
+      { default: 200, from: 1, to: 100_000 },
+    ),
+  },
   automations: {
     waitSpeed: integer(
       'AUTOMATION_WAIT_SPEED',
@@ -515,6 +538,8 @@ export function readConfig(env: Environment = process.env) {
   const formerMasterKeys = read.formerMasterKeys.reveal();
   if (formerMasterKeys.some((one) => one.equals(read.masterKey.reveal())))
     problems.push('MASTER_KEYS_OLD contains the key of MASTER_KEY: remove it there');
+  if ((read.phoneCodes.url === undefined) !== (read.phoneCodes.secret === undefined))
+    problems.push('PHONE_CODE_URL and PHONE_CODE_SECRET belong together: set both or neither');
   problems.push(...temporalMistakes(read.temporal));
   if (problems.length > 0) throw new ConfigError(problems);
 

@@ -20,6 +20,7 @@ import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/sou
 import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import { sendTransactionalMail, type MailDeps } from '../domain/mail/transactional/send.ts';
+import { sendPhoneCode, type PhoneCodeDeps } from '../domain/identity/phones/sending.ts';
 import { tellOfSession } from '../domain/mentorships/telling.ts';
 import { moveFile, type MovingDeps } from '../domain/media/library/moving.ts';
 import { transcribeFile, type TranscriptionDeps } from '../domain/media/transcriptions/step.ts';
@@ -42,6 +43,7 @@ export interface ActivityDeps extends VaultDeps {
   failpoint: (name: string) => Promise<void>;
   deliveries: DeliveryDeps;
   mails: Omit<MailDeps, 'kinds'>;
+  phoneCodes: PhoneCodeDeps;
   campaigns: TestMailDeps;
   completions: JudgingDeps;
   digests: DigestDeps;
@@ -70,6 +72,7 @@ export const activities = {
   transactionalMail: ({ mails }: Given<'mails'>) => ({
     sendMail: activityOf(sendTransactionalMail, { ...mails, kinds: mailKinds }),
   }),
+  phoneCode: ({ phoneCodes }: Given<'phoneCodes'>) => ({ sendPhoneCode: activityOf(sendPhoneCode, phoneCodes) }),
   mentorshipSession: (deps: Given<'db' | 'vault'>) => ({ tellOfSession: activityOf(tellOfSession, deps) }),
   campaignRun: ({ campaigns }: Given<'campaigns'>) => ({
     sendCampaign: (id: Id, now: number) => heartbeating(() => stepCampaign(campaigns, id, timeOfStep(now))),

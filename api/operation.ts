@@ -18,6 +18,7 @@ import type { AllMediaUseRules } from '../domain/media/use-rules.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import type { KeyFinder } from '../domain/identity/api-keys/key-finder.ts';
+import type { PhoneCodeSettings } from '../domain/identity/phones/codes.ts';
 import type { AdministratorSessionFound, SessionFinder } from '../domain/identity/sessions/session-finder.ts';
 import type { Client } from '../domain/identity/sessions/sessions.ts';
 import type { SignInProofs } from '../domain/identity/sessions/sign-in-rules.policy.ts';
@@ -40,6 +41,7 @@ export interface Deps extends AddressedDeps {
   mailDomains: MailDomainSettings;
   /** Whether this deployment can create subtitles from speech. */
   makesSubtitles: boolean;
+  phoneCodes: PhoneCodeSettings;
   /** Shortens the waits of automations, so that a person can try one in minutes. 1 in production. */
   waitSpeed: number;
   images: PublishingDeps['images'];

@@ -149,6 +149,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       completionWatchMs,
       mailDomains: mailDomainSettings(config.mail),
       makesSubtitles: config.subtitlesCommand !== undefined,
+      phoneCodes: { isConfigured: config.phoneCodes.url !== undefined, perDay: config.phoneCodes.perDay },
       waitSpeed: config.automations.waitSpeed,
       images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
       answers,

@@ -32,6 +32,7 @@ import { accountMails } from './identity/mails.ts';
 import { removeOldKeys } from './identity/api-keys/api-keys.ts';
 import { removeExpiredChallenges } from './identity/factors/challenges.ts';
 import { removeUnconfirmedFactors } from './identity/factors/factors.ts';
+import { removeOldPhoneCodes } from './identity/phones/codes.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions/sessions.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
@@ -241,6 +242,7 @@ export const contexts = {
       { run: ({ db }, now) => removeExpiredChallenges(db, now) },
       { run: ({ db }, now) => removeUnconfirmedFactors(db, now) },
       { run: ({ db }, now) => removeOldKeys(db, now) },
+      { run: ({ db }, now) => removeOldPhoneCodes(db, now) },
       {
         async run(deps) {
           const { filled, more } = await fillEmailKeys(deps);

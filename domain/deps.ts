@@ -11,7 +11,7 @@ export interface VaultDeps extends DatabaseDeps {
   vault: Vault;
 }
 
-/** The dependencies of functions that return students with signed URLs of their pictures. */
+/** The dependencies of functions that return students or administrators with signed URLs of their pictures. */
 export interface StudentDeps extends VaultDeps {
   storage: ObjectStore;
 }

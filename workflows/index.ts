@@ -26,6 +26,13 @@ export const transactionalMail = stepWorkflow<Activities['transactionalMail'], '
   { waitingFor: nextAttempt },
 );
 
+/** One code to a telephone number, from its request until it is sent, has failed for good or has expired. */
+export const phoneCode = stepWorkflow<Activities['phoneCode'], 'sendPhoneCode'>(
+  'sendPhoneCode',
+  { startToCloseTimeout: '30s' }, // longer than the attempt of 15 s and the lease of 25 s, so that a retry can claim the row again
+  { waitingFor: nextAttempt },
+);
+
 const campaignWaits = {
   start: 'its start',
   resume: 'its resumption by a person',

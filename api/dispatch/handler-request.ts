@@ -1,5 +1,6 @@
 /** Describes a checked request for its handler (`OperationRequest`). */
 import type { ContractOperation } from '../../contract/contract.ts';
+import { deviceLabel } from '../../domain/identity/sessions/device-label.policy.ts';
 import type { Client } from '../../domain/identity/sessions/sessions.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { noticeBounds, readJson } from '../../platform/core/json.ts';
@@ -48,7 +49,7 @@ export function describeRequest(
     },
     get client(): Client {
       const ip = ipOf(context, settings.trustedProxies);
-      return { device: null, network: ip === unknownClient ? null : networkOf(ip) };
+      return { device: deviceLabel(context.get('user-agent')), network: ip === unknownClient ? null : networkOf(ip) };
     },
     header: (name: string) => context.get(name),
     answerWith,

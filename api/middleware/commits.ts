@@ -9,8 +9,10 @@ const ownCommits: ReadonlyMap<OperationId, string> = new Map([
   ['importStudents', 'It stores the file between its transactions.'],
   ['pauseCampaign', 'It waits for mails that are being sent.'],
   ['putMediaTrack', 'It records the name of the file, stores the file, and then records the track.'],
+  ['putOwnAvatar', 'It records the name of the picture, stores the picture, and then records the profile.'],
   ['recoverWebhookDeliveries', 'It repeats a transaction for each batch of deliveries.'],
   ['removeMedia', 'It erases the file from the store after the commit.'],
+  ['verifyPhone', 'A wrong code counts although the answer is an error.'],
 ] as const);
 
 /** @returns whether all changes are one transaction, which commits at the end */

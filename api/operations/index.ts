@@ -28,6 +28,7 @@ import * as media from './club/media.ts';
 import * as members from './people/members.ts';
 import * as mentorships from './learning/mentorships.ts';
 import * as meta from './meta.ts';
+import * as ownAccount from './people/own-account.ts';
 import * as repositories from './learning/repositories.ts';
 import * as secondFactors from './people/second-factors.ts';
 import * as standing from './people/standing.ts';
@@ -68,6 +69,7 @@ export const operations: Operations = {
   ...members,
   ...mentorships,
   ...meta,
+  ...ownAccount,
   ...repositories,
   ...secondFactors,
   ...standing,

@@ -178,9 +178,10 @@ function chargesOf(rule: Rule, call: Call): readonly Charge[] {
   const { ip, caller, clubId, refused, studentOfToken } = call;
   if (rule.scope === 'ip') return ofAddress(rule, ip);
   if (rule.scope === 'student' && studentOfToken !== undefined) return [{ rule, subject: studentOfToken }];
-  if (refused || caller === undefined || clubId === undefined) return ofAddress(refusedCalls, ip);
+  if (refused || caller === undefined) return ofAddress(refusedCalls, ip);
   if (rule.scope === 'student' && caller.kind === 'student') return [{ rule, subject: caller.id }];
-  if (rule.scope === 'administrator') return [{ rule, subject: caller.id }];
+  if (rule.scope === 'administrator' && caller.kind === 'admin') return [{ rule, subject: caller.id }];
+  if (clubId === undefined) return ofAddress(refusedCalls, ip);
   if (isStudentOnClubPath(rule, call)) return [{ rule: studentWritesOfClub, subject: caller.id }];
   const ofClub = rule.scope === 'club' ? rule : clubWrites;
   const narrower = caller.kind === 'key' && ofClub.counter === clubWrites.counter ? [keysShareOfClub] : [];

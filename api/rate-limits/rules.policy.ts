@@ -119,6 +119,8 @@ export const wrongFactors: readonly Budget[] = [
   { counter: 'wrong_factors', limit: 5, windowSeconds: quarterOfAnHour, scope: 'account' },
   { counter: 'wrong_factors_of_day', limit: 20, windowSeconds: day, scope: 'account' },
 ];
+/** Wrong present passwords of a session that changes the password (SES-7). They do not count for sign-ins. */
+export const wrongOwnPasswords: Budget = { ...failedSignIns, counter: 'wrong_own_passwords' };
 
 /** LIM-27. */
 export const wrongCodesOfStudent: Budget = {
@@ -200,6 +202,26 @@ export const rules: readonly Rule[] = [
     methods: ['DELETE'],
     path: '/v1/clubs/{clubId}/invitations/{invitationId}',
     ...memberChanges,
+    whenDown: 'pass',
+  },
+  {
+    name: 'Changes of the own account',
+    methods: ['PATCH'],
+    path: '/v1/auth/session',
+    counter: 'own_account_changes',
+    limit: 20,
+    windowSeconds: hour,
+    scope: 'student',
+    whenDown: 'pass',
+  },
+  {
+    name: 'Own pictures of administrators',
+    methods: ['PUT'],
+    path: '/v1/me/avatar',
+    counter: 'own_pictures',
+    limit: 20,
+    windowSeconds: hour,
+    scope: 'administrator',
     whenDown: 'pass',
   },
   {

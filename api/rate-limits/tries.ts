@@ -12,6 +12,7 @@ import {
   wrongCodesOfSource,
   wrongCodesOfStudent,
   wrongFactors,
+  wrongOwnPasswords,
   type Budget,
 } from './rules.policy.ts';
 import { RefusalToPerson, minutesOf } from '../../domain/language/refusal.ts';
@@ -48,10 +49,30 @@ interface Counted {
  * its own.
  * @throws DomainError rate_limited (even if the account does not exist), and the errors of `signIn`
  */
-export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () => Promise<T>): Promise<T> {
-  const answer = await within(limiter, of, 'invalid_credentials', () => signInCount(limiter, of), signIn);
+export async function trySignIn<T>(
+  limiter: Counting,
+  of: SignInTry,
+  signIn: (from: { isKnown: boolean }) => Promise<T>,
+): Promise<T> {
+  let isKnown = of.device !== undefined;
+  const counts = async () => {
+    const isKnownNetwork = await isNetworkKnown(limiter, of);
+    isKnown ||= isKnownNetwork;
+    return [signInCount(of, isKnownNetwork)];
+  };
+  const answer = await within(limiter, of, 'invalid_credentials', counts, () => signIn({ isKnown }));
   await rememberNetwork(limiter, of);
   return answer;
+}
+
+/**
+ * @returns whether the account had a session from this network in the last 30 to 60 days; false if the counters are unavailable
+ */
+export async function isKnownNetwork(limiter: Counting, of: Omit<SignInTry, 'device' | 'whenDown'>): Promise<boolean> {
+  return isNetworkKnown(limiter, of).catch((error: unknown) => {
+    ignoreUnavailable(error);
+    return false;
+  });
 }
 
 /** If the counters are unavailable, the network later counts as unknown. */
@@ -60,6 +81,19 @@ export async function rememberNetwork(
   { account, ip, now }: Omit<SignInTry, 'device' | 'whenDown'>,
 ): Promise<void> {
   await limiter.remember(knownNetworks, networkOf(account, ip), now).catch(ignoreUnavailable);
+}
+
+/**
+ * Allows ten wrong present passwords in a quarter of an hour to each session that changes its password (SES-7).
+ * @throws DomainError rate_limited, and the errors of `change`
+ */
+export async function tryOwnPassword<T>(
+  limiter: Counting,
+  { session, ...source }: Source & { session: string },
+  change: () => Promise<T>,
+): Promise<T> {
+  const counts = () => Promise.resolve([{ budget: wrongOwnPasswords, subject: session }]);
+  return within(limiter, { ...source, whenDown: 'pass' }, 'invalid_credentials', counts, change);
 }
 
 /**
@@ -115,12 +149,14 @@ export async function tryProof<T>(
   return within(limiter, { now, whenDown: 'refuse' }, 'invalid_credentials', counts, prove);
 }
 
-async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {
-  // Looked up even for a known device. Otherwise the time of the answer would reveal that the device is known.
-  const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
+/** Runs even for a known device. Otherwise the time of the answer would reveal that the device is known. */
+const isNetworkKnown = (limiter: Counting, { account, ip, now }: Omit<SignInTry, 'device' | 'whenDown'>) =>
+  limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
+
+function signInCount({ account, device, ip }: SignInTry, isKnown: boolean): Counted {
   const source = device ?? (isKnown ? networkOf(account, ip) : undefined);
-  if (source === undefined) return [{ budget: failedSignIns, subject: account }];
-  return [{ budget: failedSignInsOfSource, subject: `${account} ${source}` }];
+  if (source === undefined) return { budget: failedSignIns, subject: account };
+  return { budget: failedSignInsOfSource, subject: `${account} ${source}` };
 }
 
 /** @returns the narrowest network of the address, which belongs to one subscriber */

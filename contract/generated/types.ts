@@ -104,6 +104,36 @@ export interface paths {
         parameters: {};
         post: operations["confirmTotp"];
     };
+    "/v1/me/avatar": {
+        parameters: {};
+        put: operations["putOwnAvatar"];
+        delete: operations["deleteOwnAvatar"];
+    };
+    "/v1/me/password": {
+        parameters: {};
+        put: operations["changeOwnPassword"];
+    };
+    "/v1/me/phone": {
+        parameters: {};
+        delete: operations["removePhone"];
+    };
+    "/v1/me/phone/code": {
+        parameters: {};
+        post: operations["requestPhoneCode"];
+    };
+    "/v1/me/phone/verification": {
+        parameters: {};
+        post: operations["verifyPhone"];
+    };
+    "/v1/me/sessions": {
+        parameters: {};
+        get: operations["listOwnSessions"];
+        delete: operations["endOtherOwnSessions"];
+    };
+    "/v1/me/sessions/{signInSessionId}": {
+        parameters: {};
+        delete: operations["endOwnSession"];
+    };
     "/v1/organizations": {
         parameters: {};
         post: operations["createOrganization"];
@@ -1389,7 +1419,8 @@ export interface components {
         };
         SpokenLanguageInput: string;
         OwnStudentChange: {
-            language: components["schemas"]["SpokenLanguageInput"];
+            name?: components["schemas"]["PersonName"];
+            language?: components["schemas"]["SpokenLanguageInput"];
         };
         OrganizationCreation: {
             name: components["schemas"]["PersonName"];
@@ -1417,6 +1448,7 @@ export interface components {
             has_password: boolean;
             phone?: string;
             language?: components["schemas"]["SpokenLanguage"];
+            avatar_url?: string;
             organizations: components["schemas"]["OrganizationMembership"][];
         };
         AdministratorSession: {
@@ -1452,7 +1484,9 @@ export interface components {
             password?: components["schemas"]["NewPassword"];
         };
         ProfileChange: {
-            language: components["schemas"]["SpokenLanguageInput"];
+            name?: components["schemas"]["PersonName"];
+            language?: components["schemas"]["SpokenLanguageInput"];
+            phone?: string;
         };
         ProofInput: {
             password?: string;
@@ -1494,6 +1528,24 @@ export interface components {
             factor: components["schemas"]["SecondFactor"];
             recovery_codes?: string[];
         };
+        PasswordChange: {
+            current_password?: string;
+            new_password: components["schemas"]["NewPassword"];
+        };
+        PhoneVerification: {
+            code: string;
+        };
+        SignInSession: {
+            id: string;
+            current: boolean;
+            device?: string;
+            network?: string;
+            opened_by: "password" | "mail" | "provider" | "passkey" | "link";
+            created_at: string;
+            last_used_at: string;
+            expires_at: string;
+        };
+        Shortened: boolean;
         Color: string;
         BrandingLink: {
             label: string;
@@ -1567,7 +1619,6 @@ export interface components {
             expires_at?: string;
             mail_withheld_until?: string;
         };
-        Shortened: boolean;
         NextCursor: string;
         Invitation: {
             email: components["schemas"]["EmailInput"];
@@ -4345,11 +4396,12 @@ export interface components {
     parameters: {
         ClubId: string;
         FactorId: string;
+        Page: number;
+        PageSize: number;
+        SignInSessionId: string;
         ClubSlug: string;
         mailLanguage: components["schemas"]["SpokenLanguageInput"];
-        Page: number;
         Cursor: string;
-        PageSize: number;
         AdministratorId: string;
         UpdatedSince: components["schemas"]["DateTimeInput"];
         StudentId: string;
@@ -4940,6 +4992,129 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    putOwnAvatar: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdministratorProfile"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteOwnAvatar: {
+        parameters: {};
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    changeOwnPassword: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removePhone: {
+        parameters: {};
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestPhoneCode: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    verifyPhone: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PhoneVerification"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdministratorProfile"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listOwnSessions: {
+        parameters: {
+            query?: {
+                page?: components["parameters"]["Page"];
+                page_size?: components["parameters"]["PageSize"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SignInSession"][];
+                        total: number;
+                        shortened?: components["schemas"]["Shortened"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    endOtherOwnSessions: {
+        parameters: {};
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    endOwnSession: {
+        parameters: {
+            path: {
+                signInSessionId: components["parameters"]["SignInSessionId"];
+            };
+        };
+        responses: {
+            204: {};
             default: components["responses"]["Otherwise"];
         };
     };

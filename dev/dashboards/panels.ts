@@ -126,6 +126,11 @@ export const boards: Readonly<Record<string, Board>> = {
     title: 'Club learning: mails and automations',
     panels: [
       { title: 'Transactional mails, a minute', unit: perMinute, queries: [pace('mails_total', 'outcome')] },
+      {
+        title: 'Codes to telephone numbers, a minute',
+        unit: perMinute,
+        queries: [pace('phone_codes_total', 'outcome')],
+      },
       { title: 'Mails of campaigns, a minute', unit: perMinute, queries: [pace('campaign_mails_total', 'status')] },
       { title: 'Mails of automations, a minute', unit: perMinute, queries: [pace('automation_mails_total', 'status')] },
       { title: 'Daily mails of spaces, a minute', unit: perMinute, queries: [pace('digest_mails_total', 'status')] },

@@ -9,7 +9,7 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/text/names.ts';
 import { ascending } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
-import type { DatabaseDeps, VaultDeps } from '../deps.ts';
+import type { DatabaseDeps, StudentDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text/text.policy.ts';
 import { requestInvitation } from '../mail/transactional/requests.ts';
 import { openAdministratorSession, sessionAfterFirstFactor } from '../identity/accounts/administrator-accounts.ts';
@@ -129,7 +129,7 @@ export async function inviteMember(
  * the person became a member
  */
 export async function acceptInvitation(
-  { db }: VaultDeps,
+  { db, vault, storage }: StudentDeps,
   input: { token: string; name?: string; password?: string },
   client: Client,
   now: Date,
@@ -155,7 +155,7 @@ export async function acceptInvitation(
     await tx.run(
       sql`INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES (${invitation.clubId}, ${administratorId}, ${invitation.role}, ${now}) ON CONFLICT DO NOTHING`,
     );
-    return openAdministratorSession(tx, administratorId, { openedBy: 'mail', ...client }, now);
+    return openAdministratorSession(tx, { storage, vault }, administratorId, { openedBy: 'mail', ...client }, now);
   });
   return sessionAfterFirstFactor(result);
 }

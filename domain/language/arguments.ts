@@ -20,6 +20,12 @@ export interface MessageArguments {
   'mail.student_address_changed.subject': { club: string };
   'mail.student_address_changed.text': { club: string };
   'mail.student_address_changed.action': Record<never, never>;
+  'mail.student_password_changed.subject': { club: string };
+  'mail.student_password_changed.text': { club: string };
+  'mail.student_password_changed.action': Record<never, never>;
+  'mail.student_new_device.subject': { club: string };
+  'mail.student_new_device.text': { at: string; club: string; device: string; network: string };
+  'mail.student_new_device.action': Record<never, never>;
   'mail.administrator_verify_email.subject': Record<never, never>;
   'mail.administrator_verify_email.text': Record<never, never>;
   'mail.administrator_verify_email.action': Record<never, never>;
@@ -29,6 +35,15 @@ export interface MessageArguments {
   'mail.administrator_reset_password.subject': Record<never, never>;
   'mail.administrator_reset_password.text': Record<never, never>;
   'mail.administrator_reset_password.action': Record<never, never>;
+  'mail.administrator_password_changed.subject': Record<never, never>;
+  'mail.administrator_password_changed.text': Record<never, never>;
+  'mail.administrator_password_changed.action': Record<never, never>;
+  'mail.administrator_new_device.subject': Record<never, never>;
+  'mail.administrator_new_device.text': { at: string; device: string; network: string };
+  'mail.administrator_new_device.action': Record<never, never>;
+  'mail.unknown_device': Record<never, never>;
+  'mail.unknown_network': Record<never, never>;
+  'phone.code': { code: string };
   'mail.administrator_invitation.subject': { club: string };
   'mail.administrator_invitation.text': { club: string };
   'mail.administrator_invitation.action': Record<never, never>;

@@ -17,6 +17,9 @@ export type MailRow = Pick<
   | 'sessionSequence'
   | 'formerStartsAt'
   | 'formerEndsAt'
+  | 'device'
+  | 'network'
+  | 'createdAt'
 >;
 
 /**
@@ -36,6 +39,13 @@ export interface MailSubject {
     /** Null if this person is a removed student. */
     withWhom: string | null;
     reason: string | null;
+  };
+  /** The sign-in that the mail is about. */
+  signIn?: {
+    device: string | null;
+    network: string | null;
+    at: Date;
+    timeZone: string;
   };
   /** The entry in the reader's calendar. If its summary is not usable, a standard summary replaces it. */
   calendar?: Omit<CalendarEvent, 'stamp'>;

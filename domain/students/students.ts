@@ -1,4 +1,4 @@
-/** Creates, corrects and removes students for administrators. Each change may affect every context. */
+/** Creates, corrects and removes students. Each change may affect every context. */
 import { removedStudentName, Student } from '../../entities/identity/student.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -15,6 +15,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/text/names.ts';
 import { contextsInLockOrder } from '../contexts.ts';
 import type { StudentDeps, VaultDeps } from '../deps.ts';
+import { requireOffered } from '../language/chosen.ts';
 import { foldEmail } from '../../platform/core/text/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/transactional/requests.ts';
@@ -58,6 +59,30 @@ async function rename(
 ): Promise<void> {
   const changedRows = await tx.run(sql`UPDATE students SET name = ${name} WHERE id = ${studentId} AND name <> ${name}`);
   if (changedRows > 0) await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
+}
+
+/**
+ * Changes the student's own record: the given fields. Another name records a fact, as a correction by an administrator does (SES-2).
+ * @throws DomainError invalid_request (a web address in the name, a language that is not offered), unauthenticated (the student was removed)
+ */
+export async function updateOwnStudent(
+  { db, storage }: StudentDeps,
+  { id: studentId, clubId }: { id: Id; clubId: Id },
+  { name: givenName, language: tag }: RecordOf<'OwnStudentChange'>,
+  now: Date,
+): Promise<RecordOf<'Student'>> {
+  const name = givenName === undefined ? undefined : plainName(givenName);
+  const language = tag === undefined ? undefined : requireOffered(tag);
+  return db.transaction(async (tx) => {
+    await lockStudent(tx, clubId, studentId).catch((error: unknown) => {
+      throw error instanceof DomainError
+        ? new DomainError('unauthenticated', 'The account was removed meanwhile.')
+        : error;
+    });
+    if (language !== undefined) await tx.manager.update(Student, { id: studentId }, { language });
+    if (name !== undefined) await rename(tx, { clubId, studentId, name }, now);
+    return presentStudent(await getStudent(tx, studentId), storage);
+  });
 }
 
 /**

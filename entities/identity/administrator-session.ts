@@ -27,7 +27,7 @@ export class AdministratorSession {
   @Column({ type: 'text', default: 'password' })
   openedBy: SessionOpener;
 
-  /** A short label of the device, such as `Firefox on Windows`. Null if the client is unknown. */
+  /** A short label of the device, such as `Firefox (Windows)`. Null if the client is unknown. */
   @Column({ type: 'text', nullable: true })
   device: string | null;
 

@@ -27,15 +27,21 @@ export class Administrator {
   @Column({ type: 'text', nullable: true })
   language: string | null;
 
+  /** The telephone number in E.164, such as `+351912345678`. */
   @Column({ type: 'text', nullable: true })
   phone: string | null;
 
+  /** The time at which the administrator entered a code that was sent to the number. A change of the number sets it to null. */
   @Column({ type: 'timestamptz', nullable: true })
   phoneVerifiedAt: Date | null;
 
   /** Whether the account has a second factor. It is written together with the factors, so that a session check needs no join. */
   @Column({ type: 'boolean', default: false })
   hasSecondFactor: boolean;
+
+  /** The key of the picture in the object store. Null if the administrator has no picture. */
+  @Column({ type: 'text', nullable: true })
+  avatarKey: string | null;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;

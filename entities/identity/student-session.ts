@@ -26,7 +26,7 @@ export class StudentSession {
   @Column({ type: 'text', default: 'password' })
   openedBy: SessionOpener;
 
-  /** A short label of the device, such as `Firefox on Windows`. Null if the client is unknown. */
+  /** A short label of the device, such as `Firefox (Windows)`. Null if the client is unknown. */
   @Column({ type: 'text', nullable: true })
   device: string | null;
 

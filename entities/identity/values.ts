@@ -14,3 +14,6 @@ export type SessionOpener = (typeof sessionOpeners)[number];
 /** The kinds of second factors. Recovery codes are no factor of their own, because they only replace a lost one. */
 export const factorKinds = ['totp', 'passkey'] as const;
 export type FactorKind = (typeof factorKinds)[number];
+/** The statuses of a code that is sent to a telephone number. */
+export const phoneCodeStatuses = ['pending', 'sent', 'failed', 'canceled'] as const;
+export type PhoneCodeStatus = (typeof phoneCodeStatuses)[number];

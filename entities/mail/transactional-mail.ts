@@ -85,6 +85,14 @@ export class TransactionalMail {
   @Column({ type: 'timestamptz', nullable: true })
   formerEndsAt: Date | null;
 
+  /** The kind of the device of the sign-in that the mail is about. Deleted after the mail was sent or given up. */
+  @Column({ type: 'text', nullable: true })
+  device: string | null;
+
+  /** The network of the sign-in that the mail is about, in CIDR notation. Deleted after the mail was sent or given up. */
+  @Column({ type: 'text', nullable: true })
+  network: string | null;
+
   /** The priority of the mail. It also decides in which task queue the mail's run works. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;

@@ -9,8 +9,9 @@ export class LeftoverObject {
   @PrimaryColumn({ type: 'text' })
   objectKey: string;
 
-  @Column({ type: 'uuid' })
-  clubId: string;
+  /** The club of the object. Null for a picture of an administrator, which belongs to no club. */
+  @Column({ type: 'uuid', nullable: true })
+  clubId: string | null;
 
   @Column({ type: 'timestamptz' })
   erasesAt: Date;

@@ -21,6 +21,7 @@ import { MediaTranscription } from '../../entities/media/media-transcription.ts'
 import { MailDomain } from '../../entities/mail/mail-domain.ts';
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { PhoneCode } from '../../entities/identity/phone-code.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { Subscription } from '../../entities/sales/subscription.ts';
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
@@ -149,6 +150,14 @@ export const workflowTypes = {
     bulkTaskQueue: 'bulk-mail',
     attributes: { ClubId: 'clubId' },
     summary: 'an e-mail to send',
+    due: [pending],
+  }),
+  phoneCode: row(PhoneCode, {
+    id: 'phone-code',
+    taskQueue: 'webhooks', // a code mostly waits for its receiver, and must not wait behind mails
+    priority: 0,
+    attributes: {},
+    summary: 'a code to a telephone number',
     due: [pending],
   }),
   mentorshipSession: row(MentorshipSession, {

@@ -15,6 +15,7 @@ const outcomes: Readonly<Record<WorkflowType, unknown>> = {
   endpointGate: 'deleted',
   addOn: 'failed',
   transactionalMail: 'canceled',
+  phoneCode: 'canceled',
   mentorshipSession: 'gone',
   mediaExpiry: 'removed',
   salesNotice: 'ignored',

@@ -32,6 +32,8 @@ const notSealed: Readonly<Record<string, string>> = {
   'one_time_tokens.key_id': 'id of a key',
   'one_time_tokens.token_hash': 'hash',
   'recovery_codes.code_hash': 'hash',
+  'phone_codes.key_id': 'id of a key',
+  'phone_codes.number_key': 'hash of a number',
   'sales_connections.token_hash': 'hash',
   'sales_notices.body': 'as it came',
   'sign_in_challenges.token_hash': 'hash',

@@ -20,7 +20,9 @@ const records: Readonly<Record<string, string>> = {
   Student:
     'id! uuid, name! string, email! email, verified! boolean, has_password! boolean, created_at! datetime, club_id! uuid, club_slug! string, language SpokenLanguage, avatar_url string',
   AdministratorProfile:
-    'id! uuid, name! string, email! email, verified! boolean, phone_verified! boolean, has_password! boolean, phone string, language SpokenLanguage, organizations! [OrganizationMembership]',
+    'id! uuid, name! string, email! email, verified! boolean, phone_verified! boolean, has_password! boolean, phone string, language SpokenLanguage, avatar_url string, organizations! [OrganizationMembership]',
+  SignInSession:
+    'id! uuid, current! boolean, device string, network string, opened_by! password|mail|provider|passkey|link, created_at! datetime, last_used_at! datetime, expires_at! datetime',
   OrganizationMembership: 'organization_id! uuid, name! string, slug! string, role! Role',
   Club: 'id! uuid, name! string, slug! string, time_zone! string, language! Language, created_at! datetime',
   ClubFront:

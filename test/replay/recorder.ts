@@ -2,6 +2,7 @@
  * Plays scenarios for record.ts on two Temporal servers: the server of the stack, and a server that skips time. Each server has a worker
  * for every task queue.
  */
+import type { PhoneAnswer } from '../../domain/identity/phones/sending.ts';
 import { Client, type WorkflowClient as TemporalClient, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { activities as all, type ActivityDeps } from '../../activities/index.ts';
@@ -68,6 +69,8 @@ export interface Recorder {
     onSourceRead: () => Promise<void>;
     /** Processing fails unexpectedly for this number of the next sales notices. */
     noticeFaults: number;
+    /** The answers to the next messages to `PHONE_CODE_URL`. Later messages are accepted. */
+    phoneAnswers: PhoneAnswer[];
     /** The number of next steps on files that fail unexpectedly. */
     fileFaults: number;
     /** Gives the name servers' answers about mail domains. */
@@ -149,6 +152,7 @@ export function useRecorder(): () => Recorder {
 export const nothingInjected = (): Recorder['injected'] => ({
   processor: fakePaymentProcessor([]),
   onSourceRead: async () => {},
+  phoneAnswers: [],
   noticeFaults: 0,
   fileFaults: 0,
   resolveText: async () => [],
@@ -197,6 +201,14 @@ export async function activitiesOf(
     webhooks: relay.carryingAfterEach({
       ...all.webhookDelivery({ deliveries }),
       ...all.endpointGate(deliveries),
+      ...all.phoneCode({
+        phoneCodes: {
+          db,
+          vault,
+          postCode: async () => injected.phoneAnswers.shift() ?? { outcome: 'succeeded' },
+          onOutcome() {},
+        },
+      }),
     }),
     mail: {
       ...all.transactionalMail({ mails: { db, vault, sendMail, links, warmUp: [], onOutcome() {} } }),

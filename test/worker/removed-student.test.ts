@@ -55,6 +55,7 @@ const explained: Readonly<Record<string, string>> = {
   media_favorites: 'has data of administrators',
   media_folders: 'has names of a club’s folders',
   leftover_objects: 'has data of library files',
+  phone_codes: 'has data of administrators',
   media_moves: 'has data of library files',
   media_renditions: 'has data of library files',
   media_tracks: 'has subtitles of library files',

@@ -7,6 +7,7 @@ import { notices, rescued } from '../reports/metrics.ts';
 import { fileDeps } from './files.ts';
 import { bulkMailDeps, transactionalMailDeps } from './mails.ts';
 import type { Parts } from './parts.ts';
+import { phoneCodeDeps } from './phone-codes.ts';
 
 /** @returns the activities of each queue. Transactional mails of the queue `bulk-mail` have their own SMTP server */
 export function activitiesOf(parts: Parts): (queue: TaskQueue) => object {
@@ -20,6 +21,7 @@ export function activitiesOf(parts: Parts): (queue: TaskQueue) => object {
     deliveries,
     answers,
     mails: transactionalMailDeps(parts, smtp.transactional),
+    phoneCodes: phoneCodeDeps(parts),
     ...bulkMailDeps(parts),
     ...fileDeps(parts),
     completions: { db, publicUrl: config.api.publicUrl, failpoint },

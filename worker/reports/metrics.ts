@@ -57,6 +57,12 @@ export const mails = new Counter({
   labelNames: ['outcome'],
 });
 
+export const phoneCodes = new Counter({
+  name: 'phone_codes_total',
+  help: 'Attempts to send a code to a telephone number, by outcome.',
+  labelNames: ['outcome'],
+});
+
 export const campaignMails = new Counter({
   name: 'campaign_mails_total',
   help: 'Mails of campaigns that were handed over, by the resulting status: sent, failed, pending (tried again later).',

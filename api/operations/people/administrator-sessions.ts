@@ -41,8 +41,8 @@ export const confirmAdministratorPasswordReset: Operation<'confirmAdministratorP
 
 export const signInAdministrator: Operation<'signInAdministrator'> = async (request) =>
   data(
-    await signIn(request, request.body, () =>
-      accounts.signInAdministrator(request.deps, request.body, request.client, request.now),
+    await signIn(request, request.body, (client) =>
+      accounts.signInAdministrator(request.deps, request.body, client, request.now),
     ),
   );
 
@@ -53,12 +53,6 @@ export const acceptInvitation: Operation<'acceptInvitation'> = async (request) =
   data(
     await openByMail(request, () => members.acceptInvitation(request.deps, request.body, request.client, request.now)),
   );
-
-export const getProfile: Operation<'getProfile'> = async ({ administrator, db }) =>
-  data(await accounts.getProfile(db, administrator.id));
-
-export const updateProfile: Operation<'updateProfile'> = async ({ administrator, body, deps }) =>
-  data(await accounts.updateProfile(deps, administrator.id, body));
 
 export const createOrganization: Operation<'createOrganization'> = async ({ administrator, body, deps, now }) =>
   data(await organizations.openOrganization(deps, administrator.id, body.name, now));

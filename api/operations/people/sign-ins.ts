@@ -3,9 +3,10 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import { findChallenge } from '../../../domain/identity/factors/challenges.ts';
 import { finishSignIn } from '../../../domain/identity/factors/second-step.ts';
 import { deviceToken, readDevice } from '../../../domain/identity/sessions/devices.ts';
+import type { Client } from '../../../domain/identity/sessions/sessions.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 import type { OperationRequest } from '../../operation.ts';
-import { rememberNetwork, tryFactor, trySignIn } from '../../rate-limits/tries.ts';
+import { isKnownNetwork, rememberNetwork, tryFactor, trySignIn } from '../../rate-limits/tries.ts';
 
 type Session = RecordOf<'StudentSession'> | RecordOf<'AdministratorSession'>;
 type Request = Pick<OperationRequest<never>, 'deps' | 'limiter' | 'now' | 'ip'>;
@@ -19,17 +20,22 @@ interface Named {
 
 const accountOf = ({ club_id: clubId, email }: Named) => `${clubId?.toLowerCase() ?? 'admin'} ${foldEmail(email)}`;
 
-/** @throws DomainError rate_limited after too many wrong passwords, and the errors of `open` */
+/**
+ * @param open gets the client, and whether it is new for the account (SES-11)
+ * @throws DomainError rate_limited after too many wrong passwords, and the errors of `open`
+ */
 export async function signIn<Opened extends Session>(
-  { deps, limiter, now, ip }: Request,
+  { deps, limiter, now, ip, client }: Request & Pick<OperationRequest<never>, 'client'>,
   named: Named & { device_token?: string },
-  open: () => Promise<Opened>,
+  open: (client: Client) => Promise<Opened>,
 ): Promise<Opened & { device_token: string }> {
   const account = accountOf(named);
   const token = named.device_token;
   const device = token === undefined ? undefined : readDevice(deps.vault, account, token, now);
   const whenDown = named.club_id === undefined ? 'pass' : 'refuse';
-  const session = await trySignIn(limiter, { account, device, ip, now: now.getTime(), whenDown }, open);
+  const session = await trySignIn(limiter, { account, device, ip, now: now.getTime(), whenDown }, ({ isKnown }) =>
+    open({ ...client, isNew: !isKnown }),
+  );
   return { ...session, device_token: deviceToken(deps.vault, account, now) };
 }
 
@@ -58,10 +64,26 @@ export async function signInWithSecondFactor(
   const pending = await findChallenge(deps.db, input.challenge, now);
   const account = accountOf({ email: pending?.email ?? `unknown challenge ${input.challenge}` });
   const device = readDevice(deps.vault, account, token, now);
+  const isKnown = device !== undefined || (await isKnownNetwork(limiter, { account, ip, now: now.getTime() }));
   const firstFactor = pending?.openedBy ?? 'password';
   const session = await tryFactor(limiter, { account, device, firstFactor, ip, now: now.getTime() }, () =>
-    finishSignIn(deps, pending, input, client, now),
+    finishSignIn(deps, pending, input, { ...client, isNew: !isKnown }, now),
   );
   await rememberNetwork(limiter, { account, ip, now: now.getTime() });
   return { ...session, device_token: deviceToken(deps.vault, account, now) };
+}
+
+/**
+ * Opens a session by a code of a mail, for an account that the request names. A code can be passed on to a stranger, unlike the click on a
+ * link. So a new network is reported to the owner (SES-11).
+ * @throws the errors of `open`
+ */
+export async function openByCode<Opened extends Session>(
+  request: Request & Pick<OperationRequest<never>, 'client'>,
+  named: Named,
+  open: (client: Client) => Promise<Opened>,
+): Promise<Opened> {
+  const { limiter, now, ip, client } = request;
+  const isKnown = await isKnownNetwork(limiter, { account: accountOf(named), ip, now: now.getTime() });
+  return openByMail(request, () => open({ ...client, isNew: !isKnown }));
 }

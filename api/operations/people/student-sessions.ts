@@ -1,13 +1,15 @@
 /** Sign-up, sign-in and sign-out of students. */
 import * as sessions from '../../../domain/identity/sessions/sessions.ts';
+import type { Client } from '../../../domain/identity/sessions/sessions.ts';
 import * as accounts from '../../../domain/identity/accounts/student-accounts.ts';
 import { presentStudent } from '../../../domain/identity/student-identity.ts';
 import { acceptedLanguage } from '../../../domain/language/chosen.ts';
 import * as signUp from '../../../domain/students/sign-up.ts';
+import * as students from '../../../domain/students/students.ts';
 import type { Operation } from '../../operation.ts';
 import { tryCode } from '../../rate-limits/tries.ts';
 import { accepted, data, noContent } from '../answers.ts';
-import { openByMail, signIn } from './sign-ins.ts';
+import { openByCode, openByMail, signIn } from './sign-ins.ts';
 
 export const signUpStudent: Operation<'signUpStudent'> = async ({
   params,
@@ -27,8 +29,8 @@ export const signUpStudent: Operation<'signUpStudent'> = async ({
 
 export const signInStudent: Operation<'signInStudent'> = async (request) =>
   data(
-    await signIn(request, request.body, () =>
-      accounts.signInStudent(request.deps, request.body, request.client, request.now),
+    await signIn(request, request.body, (client) =>
+      accounts.signInStudent(request.deps, request.body, client, request.now),
     ),
   );
 
@@ -56,8 +58,9 @@ export const requestStudentCode: Operation<'requestStudentCode'> = async ({ body
   data(await accounts.requestStudentCode(deps, body, now));
 
 export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async (request) => {
-  const { body, network, client, deps, now } = request;
-  return data(await openByMail(request, () => accounts.exchangeStudentCode(deps, { ...body, network }, client, now)));
+  const { body, network, deps, now } = request;
+  const exchange = (client: Client) => accounts.exchangeStudentCode(deps, { ...body, network }, client, now);
+  return data(await openByCode(request, body, exchange));
 };
 
 export const setStudentPassword: Operation<'setStudentPassword'> = async ({ student, body, deps }) =>
@@ -66,8 +69,8 @@ export const setStudentPassword: Operation<'setStudentPassword'> = async ({ stud
 export const getSession: Operation<'getSession'> = async ({ student, deps }) =>
   data(await presentStudent(student, deps.storage));
 
-export const updateOwnStudent: Operation<'updateOwnStudent'> = async ({ student, body, deps }) =>
-  data(await accounts.updateOwnStudent(deps, student.id, body));
+export const updateOwnStudent: Operation<'updateOwnStudent'> = async ({ student, body, deps, now }) =>
+  data(await students.updateOwnStudent(deps, student, body, now));
 
 export const endSession: Operation<'endSession'> = async ({ caller, deps }) =>
   noContent(await sessions.endSession(deps, caller.kind, caller.token));

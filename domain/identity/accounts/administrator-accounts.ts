@@ -1,24 +1,24 @@
-/** Lets administrators confirm their account, sign in, reset their password and change their profile. */
+/** Lets administrators confirm their account, sign in and reset their password. */
 import { Administrator } from '../../../entities/identity/administrator.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
-import { requireOffered } from '../../language/chosen.ts';
+import type { StudentDeps, VaultDeps } from '../../deps.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 import { requestMail, imitateRequest } from '../../mail/transactional/requests.ts';
 import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
 import { spendToken, tokenGone, withdrawTokensOf } from '../../mail/codes/one-time-tokens.ts';
-import { listOrganizations } from '../memberships.ts';
-import { requireStrongPassword, requireUnknown, type PasswordOwner } from '../passwords/password-rules.ts';
+import { findAdministratorAccount } from '../passwords/owners.ts';
+import { requireStrongPassword, requireUnknown } from '../passwords/password-rules.ts';
 import { hashPassword, passwordMatches } from '../passwords/passwords.ts';
 import { openChallenge, SecondFactorRequired, type Challenge } from '../factors/challenges.ts';
 import { endSessionsOf, openSession, type Client, type SessionOrigin } from '../sessions/sessions.ts';
+import { warnOfNewDevice } from '../sessions/new-devices.ts';
+import { getProfile } from './profiles.ts';
 
 type AdministratorSession = RecordOf<'AdministratorSession'>;
-type Profile = RecordOf<'AdministratorProfile'>;
 
 /**
  * Signs an administrator in. A person who has not confirmed the address yet, and signs in with the password of the last sign-up, gets
@@ -26,7 +26,7 @@ type Profile = RecordOf<'AdministratorProfile'>;
  * @throws DomainError invalid_credentials; email_not_verified, second_factor_required only after a correct password
  */
 export async function signInAdministrator(
-  { db }: VaultDeps,
+  { db, vault, storage }: StudentDeps,
   { email, password }: { email: string; password: string },
   client: Client,
   now: Date,
@@ -53,14 +53,14 @@ export async function signInAdministrator(
       sql`SELECT 1 FROM administrators WHERE id = ${account.id} AND password_hash = ${account.passwordHash} FOR SHARE`,
     );
     if (!unchanged) throw invalidCredentials();
-    return openAdministratorSession(tx, account.id, { openedBy: 'password', ...client }, now);
+    return openAdministratorSession(tx, { storage, vault }, account.id, { openedBy: 'password', ...client }, now);
   });
   return sessionAfterFirstFactor(result);
 }
 
 /** Confirms the administrator's address by the mailed token, and opens a session. @throws DomainError token_gone */
 export async function verifyAdministratorEmail(
-  { db }: VaultDeps,
+  { db, vault, storage }: StudentDeps,
   token: string,
   client: Client,
   now: Date,
@@ -69,7 +69,7 @@ export async function verifyAdministratorEmail(
     const { administratorId } = await spendToken(tx, ['administrator_verify_email'], token, now);
     if (administratorId === null) throw tokenGone();
     await confirmAddress(tx, 'administrator', administratorId, 'sign_up', now);
-    return openAdministratorSession(tx, administratorId, { openedBy: 'mail', ...client }, now);
+    return openAdministratorSession(tx, { storage, vault }, administratorId, { openedBy: 'mail', ...client }, now);
   });
   return sessionAfterFirstFactor(result);
 }
@@ -88,7 +88,7 @@ export async function requestAdministratorPasswordReset(deps: VaultDeps, email: 
  * @throws DomainError weak_password, token_gone; second_factor_required after the password was set
  */
 export async function confirmAdministratorPasswordReset(
-  { db }: VaultDeps,
+  { db, vault, storage }: StudentDeps,
   { token, password }: { token: string; password: string },
   client: Client,
   now: Date,
@@ -98,57 +98,17 @@ export async function confirmAdministratorPasswordReset(
   const result = await db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
     if (administratorId === null) throw tokenGone();
-    requireUnknown(password, await passwordOwner(tx, administratorId)); // if the password is refused, the token stays valid
+    const owner = await findAdministratorAccount(tx, administratorId);
+    if (!owner) throw tokenGone();
+    requireUnknown(password, owner); // if the password is refused, the token stays valid
     await tx.run(
       sql`UPDATE administrators SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${administratorId}`,
     );
     await withdrawTokensOf(tx, { administratorId });
     await endSessionsOf(tx, 'admin', administratorId);
-    return openAdministratorSession(tx, administratorId, { openedBy: 'mail', ...client }, now);
+    return openAdministratorSession(tx, { storage, vault }, administratorId, { openedBy: 'mail', ...client }, now);
   });
   return sessionAfterFirstFactor(result);
-}
-
-async function passwordOwner(tx: Queries, administratorId: Id): Promise<PasswordOwner> {
-  const { email, name, organizations } = await getProfile(tx, administratorId);
-  return { email, names: [name, ...organizations.map((organization) => organization.name)] };
-}
-
-/** @returns the administrator and the administrator's clubs (ACC-2) */
-export async function getProfile(tx: Queries, administratorId: Id): Promise<Profile> {
-  const row = await tx.one<{
-    id: Id;
-    name: string;
-    email: string;
-    verified: boolean;
-    phone_verified: boolean;
-    has_password: boolean;
-    phone: string | null;
-    language: string | null;
-  }>(sql`SELECT id, name, email, verified_at IS NOT NULL AS verified, phone_verified_at IS NOT NULL AS phone_verified,
-            password_hash IS NOT NULL AS has_password, phone, language
-       FROM administrators WHERE id = ${administratorId}`);
-  if (!row) throw new Error(`There is no administrator ${administratorId}`);
-  const { phone, language, ...profile } = row;
-  return {
-    ...profile,
-    ...(phone !== null && { phone }),
-    ...(language !== null && { language }),
-    organizations: await listOrganizations(tx, administratorId),
-  };
-}
-
-/** Changes the administrator's own profile. @throws DomainError invalid_request (the language is not offered) */
-export async function updateProfile(
-  { db }: DatabaseDeps,
-  administratorId: Id,
-  input: RecordOf<'ProfileChange'>,
-): Promise<Profile> {
-  const language = requireOffered(input.language);
-  return db.transaction(async (tx) => {
-    await tx.manager.update(Administrator, { id: administratorId }, { language });
-    return getProfile(tx, administratorId);
-  });
 }
 
 export type FirstFactorResult = { session: AdministratorSession } | { challenge: Challenge };
@@ -160,6 +120,7 @@ export type FirstFactorResult = { session: AdministratorSession } | { challenge:
  */
 export async function openAdministratorSession(
   tx: Transaction,
+  { storage, vault }: Pick<StudentDeps, 'storage' | 'vault'>,
   administratorId: Id,
   origin: SessionOrigin,
   now: Date,
@@ -170,8 +131,9 @@ export async function openAdministratorSession(
   );
   if (account?.hasSecondFactor === true && origin.withSecondFactor !== true)
     return { challenge: await openChallenge(tx, administratorId, origin, now) };
+  await warnOfNewDevice(tx, vault, { kind: 'admin', id: administratorId }, origin, now);
   const { token, expiresAt } = await openSession(tx, 'admin', administratorId, now, origin);
-  const administrator = await getProfile(tx, administratorId);
+  const administrator = await getProfile(tx, storage, administratorId);
   return { session: { token, expires_at: expiresAt.toISOString(), administrator } };
 }
 

@@ -5,13 +5,12 @@
 import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { IsNull } from 'typeorm';
-import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { StudentDeps, VaultDeps } from '../../deps.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
-import { requireOffered } from '../../language/chosen.ts';
 import { requestMail, imitateRequest } from '../../mail/transactional/requests.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import { confirmAddress } from './confirmation.ts';
@@ -20,8 +19,10 @@ import { unmailedRequestId } from '../../mail/codes/code-requests.ts';
 import { spendCode, tryCode } from '../../mail/codes/codes.ts';
 import { lockAccount, takeSeatOf } from './pending-sign-ups.ts';
 import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../../mail/codes/one-time-tokens.ts';
-import { requireStrongPassword, requireUnknown, type PasswordOwner } from '../passwords/password-rules.ts';
+import { findStudentAccount } from '../passwords/owners.ts';
+import { requireStrongPassword, requireUnknown } from '../passwords/password-rules.ts';
 import { hashPassword, passwordMatches } from '../passwords/passwords.ts';
+import { warnOfNewDevice } from '../sessions/new-devices.ts';
 import { endSessionsOf, openSession, type Client, type SessionOrigin } from '../sessions/sessions.ts';
 import { presentStudent } from '../student-identity.ts';
 import { getStudent } from '../students.ts';
@@ -36,7 +37,7 @@ type StudentSession = RecordOf<'StudentSession'>;
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInStudent(
-  { db, storage }: StudentDeps,
+  { db, vault, storage }: StudentDeps,
   { club_id: clubId, email, password }: { club_id: Id; email: string; password: string },
   client: Client,
   now: Date,
@@ -60,6 +61,7 @@ export async function signInStudent(
       sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
     );
     if (!unchanged) throw invalidCredentials();
+    await warnOfNewDevice(tx, vault, { kind: 'student', id: student.id }, client, now);
     return openStudentSession(tx, storage, student.id, { openedBy: 'password', ...client }, now);
   });
 }
@@ -136,7 +138,7 @@ export async function confirmStudentPasswordReset(
     const locked = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
     await spendToken(tx, purposes, token, now);
     const studentId = locked.account.id;
-    const owner = await passwordOwner(tx, studentId);
+    const owner = await findStudentAccount(tx, studentId);
     if (!owner) throw tokenGone();
     requireUnknown(password, owner); // if the password is refused, the token stays valid
     await takeSeatOf(tx, locked, now);
@@ -172,6 +174,7 @@ export async function exchangeStudentCode(
     if (!(await spendCode(tx, vault, guess, match))) throw tokenGone();
     await confirmAddress(tx, 'student', match.studentId, 'other', now);
     await takeSeatOf(tx, locked, now);
+    await warnOfNewDevice(tx, vault, { kind: 'student', id: match.studentId }, client, now);
     return openStudentSession(tx, storage, match.studentId, { openedBy: 'mail', ...client }, now);
   });
 }
@@ -185,7 +188,7 @@ export async function setStudentPassword(
   studentId: Id,
   password: string,
 ): Promise<RecordOf<'Student'>> {
-  const owner = await passwordOwner(db, studentId);
+  const owner = await findStudentAccount(db, studentId);
   if (!owner) throw new DomainError('unauthenticated', 'The account was removed meanwhile.');
   requireStrongPassword(password, owner);
   const passwordHash = await hashPassword(password);
@@ -198,29 +201,6 @@ export async function setStudentPassword(
     if (affected === 0) throw new RefusalToPerson('password_exists', 'refusal.password_exists');
     return presentStudent(await getStudent(tx, studentId), storage);
   });
-}
-
-/** Changes the student's own record. @throws DomainError invalid_request (the language is not offered) */
-export async function updateOwnStudent(
-  { db, storage }: StudentDeps,
-  studentId: Id,
-  input: RecordOf<'OwnStudentChange'>,
-): Promise<RecordOf<'Student'>> {
-  const language = requireOffered(input.language);
-  return db.transaction(async (tx) => {
-    const { affected } = await tx.manager.update(Student, { id: studentId, removedAt: IsNull() }, { language });
-    if (affected === 0) throw new DomainError('unauthenticated', 'The account was removed meanwhile.');
-    return presentStudent(await getStudent(tx, studentId), storage);
-  });
-}
-
-async function passwordOwner(db: Queries, studentId: Id): Promise<PasswordOwner | undefined> {
-  const account = await db.one<{ email: string; name: string; club: string }>(
-    sql`SELECT student.email, student.name, club.name AS club
-          FROM students student JOIN clubs club ON club.id = student.club_id
-         WHERE student.id = ${studentId} AND student.removed_at IS NULL`,
-  );
-  return account && { email: account.email, names: [account.name, account.club] };
 }
 
 export interface EmailInClub {

@@ -2,7 +2,7 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import type { VaultDeps } from '../../deps.ts';
+import type { StudentDeps } from '../../deps.ts';
 import { openAdministratorSession, sessionAfterFirstFactor } from '../accounts/administrator-accounts.ts';
 import type { Client } from '../sessions/sessions.ts';
 import { spendChallenge, type PendingSignIn } from './challenges.ts';
@@ -13,7 +13,7 @@ import { invalidFactor, requireRightFactor, useFactor } from './methods.ts';
  * @throws DomainError invalid_credentials, if the challenge or the factor is wrong, used, expired or of another account; invalid_request
  */
 export async function finishSignIn(
-  deps: VaultDeps,
+  deps: StudentDeps,
   pending: PendingSignIn | undefined,
   { challenge, ...proof }: RecordOf<'SecondFactorSignIn'>,
   client: Client,
@@ -30,7 +30,7 @@ export async function finishSignIn(
     await useFactor(tx, deps, check, proof);
     const { openedBy, providerId } = pending;
     const origin = { openedBy, ...(providerId !== null && { providerId }), withSecondFactor: true, ...client };
-    return openAdministratorSession(tx, administratorId, origin, now);
+    return openAdministratorSession(tx, deps, administratorId, origin, now);
   });
   return sessionAfterFirstFactor(result);
 }

@@ -1,5 +1,6 @@
 /** Finds the owner of a session by its token. Each request asks the database, so that an ended session is refused immediately (AUTH-4). */
 import { AdministratorSession } from '../../../entities/identity/administrator-session.ts';
+import { StudentSession } from '../../../entities/identity/student-session.ts';
 import type { Role } from '../../../entities/clubs/values.ts';
 import { gathered } from '../../../platform/core/gathered.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -11,7 +12,7 @@ import { administratorSessionMaxMs, sessionIdOf, sessionLifetimeMs } from './ses
 import type { SignInProofs, SignInRequirements } from './sign-in-rules.policy.ts';
 import type { StudentIdentity } from '../student-identity.ts';
 
-/** The shortest time between two extensions of a session, so that only few requests write. */
+/** The shortest time between two extensions of a session, and between two records of its last use, so that only few requests write. */
 const slideEveryMs = 5 * 60_000;
 /** Leaves most database connections of the process to other work. */
 const maxConcurrentLookUps = 4;
@@ -66,17 +67,24 @@ export function createSessionFinder(db: Database): SessionFinder {
     { atOnce: maxConcurrentLookUps },
   );
   return {
-    student: (token, now) => student({ tokenHash: sha256(token), now, clubId: null }),
+    async student(token, now) {
+      const tokenHash = sha256(token);
+      const row = await student({ tokenHash, now, clubId: null });
+      if (!row) return undefined;
+      const { usedAt, ...identity } = row;
+      if (now.getTime() - usedAt.getTime() > slideEveryMs)
+        await db.manager.update(StudentSession, { tokenHash }, { lastUsedAt: now });
+      return identity;
+    },
     async administrator(token, clubId, now) {
       const tokenHash = sha256(token);
       const row = await administrator({ tokenHash, now, clubId: clubId ?? null });
       if (!row) return undefined;
       const latest = row.createdAt.getTime() + administratorSessionMaxMs;
       const expiresAt = new Date(Math.min(now.getTime() + sessionLifetimeMs.admin, latest));
-      if (expiresAt.getTime() - row.expiresAt.getTime() > slideEveryMs) {
-        await db.manager.update(AdministratorSession, { tokenHash }, { expiresAt });
-      }
-      const { createdAt, expiresAt: _, provedAt, requiresSecondFactor, requiredProviderId, ...session } = row;
+      if (now.getTime() - row.usedAt.getTime() > slideEveryMs)
+        await db.manager.update(AdministratorSession, { tokenHash }, { expiresAt, lastUsedAt: now });
+      const { createdAt, usedAt: _, provedAt, requiresSecondFactor, requiredProviderId, ...session } = row;
       return {
         ...session,
         sessionId: sessionIdOf(tokenHash),
@@ -106,11 +114,12 @@ function inOrder<Row extends { position: number }>(
 }
 
 /** Finds students by the token hashes of valid sessions, with the slugs of their clubs. */
-const selectStudentSessions = prepared<StudentIdentity & { position: number }, StudentLookUps>(
+const selectStudentSessions = prepared<StudentIdentity & { position: number; usedAt: Date }, StudentLookUps>(
   'select_student_sessions',
   (value) => `SELECT asked.position::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
           student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
-          student.avatar_key AS "avatarKey", student.language, student.club_id AS "clubId", club.slug AS "clubSlug", club.language AS "clubLanguage"
+          student.avatar_key AS "avatarKey", student.language, student.club_id AS "clubId", club.slug AS "clubSlug", club.language AS "clubLanguage",
+          coalesce(session.last_used_at, session.created_at) AS "usedAt"
      FROM unnest(${value.tokenHashes}::bytea[], ${value.times}::timestamptz[]) WITH ORDINALITY AS asked (token_hash, now, position)
      JOIN student_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
      JOIN students student ON student.id = session.student_id AND student.removed_at IS NULL
@@ -123,7 +132,7 @@ const selectAdministratorSessions = prepared<
     position: number;
     administratorId: Id;
     createdAt: Date;
-    expiresAt: Date;
+    usedAt: Date;
     provedAt: Date | null;
     secondFactorAt: Date | null;
     providerId: Id | null;
@@ -137,7 +146,7 @@ const selectAdministratorSessions = prepared<
   (
     value,
   ) => `SELECT asked.position::int, session.administrator_id AS "administratorId", session.created_at AS "createdAt",
-          session.expires_at AS "expiresAt", session.proved_at AS "provedAt",
+          coalesce(session.last_used_at, session.created_at) AS "usedAt", session.proved_at AS "provedAt",
           session.second_factor_at AS "secondFactorAt", session.provider_id AS "providerId", membership.role,
           rules.requires_second_factor AS "requiresSecondFactor", rules.required_provider_id AS "requiredProviderId"
      FROM unnest(${value.tokenHashes}::bytea[], ${value.times}::timestamptz[], ${value.clubIds}::uuid[]) WITH ORDINALITY AS asked (token_hash, now, club_id, position)

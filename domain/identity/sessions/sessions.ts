@@ -31,17 +31,22 @@ export const administratorSessionMaxMs = 30 * day;
  */
 const tokenPrefix = 'cls_';
 
-const stores = {
+export const stores = {
   student: { table: 'student_sessions', owner: 'student_id' },
   admin: { table: 'administrator_sessions', owner: 'administrator_id' },
 } as const satisfies Record<CallerKind, { table: string; owner: string }>;
 
 /** The device and the network from which a person signs in. Null if they are unknown. */
 export interface Client {
-  /** A short label, such as `Firefox on Windows`. */
+  /** A short label, such as `Firefox (Windows)`. */
   readonly device: string | null;
   /** The /24 of an IPv4 address, the /48 of an IPv6 address. */
   readonly network: string | null;
+  /**
+   * Whether the account knows neither the device nor the network. Then the owner of the account gets a mail (SES-11). Absent if a link of a
+   * mail opens the session.
+   */
+  readonly isNew?: boolean;
 }
 
 /** How and from where a session is opened. */
@@ -96,7 +101,20 @@ export async function openSession(
       providerId: origin.providerId ?? null,
       secondFactorAt: origin.withSecondFactor === true ? now : null,
     });
+  await endOldest(tx, kind, ownerId, session.tokenHash);
   return { token, expiresAt };
+}
+
+/** The number of sessions that a person may have (SES-12). */
+export const maxSessions = 100;
+
+/** Ends the sessions beyond the limit. The sessions that were not used for the longest time end first. */
+async function endOldest(tx: Transaction, kind: CallerKind, ownerId: Id, opened: Buffer): Promise<void> {
+  const { table, owner } = stores[kind];
+  await tx.run(sql`
+    DELETE FROM ${raw(table)} WHERE token_hash IN (
+      SELECT token_hash FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId} AND token_hash <> ${opened}
+       ORDER BY coalesce(last_used_at, created_at) DESC OFFSET ${maxSessions - 1})`);
 }
 
 export async function endSession({ db }: DatabaseDeps, kind: CallerKind, token: string): Promise<void> {
@@ -108,6 +126,12 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
   const { table, owner } = stores[kind];
   await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId}`);
   if (kind === 'admin') await tx.manager.delete(SignInChallenge, { administratorId: ownerId });
+}
+
+/** Ends the sessions of a person except one. @param token the token of the session that stays */
+export async function endOtherSessions(tx: Transaction, kind: CallerKind, ownerId: Id, token: string): Promise<void> {
+  const { table, owner } = stores[kind];
+  await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId} AND token_hash <> ${sha256(token)}`);
 }
 
 /** In milliseconds. An expired session stays this long, because the clocks of processes differ. */

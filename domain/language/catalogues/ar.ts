@@ -38,6 +38,16 @@ export const ar: Catalogue = {
     'غيّرت إدارة {club} البريد الإلكتروني لحسابك. لم يعد ممكنًا تسجيل الدخول بهذا البريد.\n\nإذا لم يكن ذلك بطلب منك، فنرجو مراسلة {club}.',
   'mail.student_address_changed.action': 'فتح الصف',
 
+  'mail.student_password_changed.subject': 'تغيّرت كلمة مرورك في {club}',
+  'mail.student_password_changed.text':
+    'تغيّرت كلمة مرور حسابك في {club}، وانتهت كل جلساتك الأخرى.\n\nإذا لم يكن ذلك بطلب منك، فيمكنك إعادة تعيين كلمة المرور الآن من صفحة تسجيل الدخول.',
+  'mail.student_password_changed.action': 'الانتقال إلى صفحة تسجيل الدخول',
+
+  'mail.student_new_device.subject': 'تسجيل دخول جديد إلى حسابك في {club}',
+  'mail.student_new_device.text':
+    'جرى تسجيل الدخول إلى حسابك في {club} من جهاز جديد.\n\nالجهاز: {device}.\nالشبكة: {network}.\nالوقت: {at}.\n\nإذا كان ذلك بطلب منك، فلا يلزمك شيء. وإلا فيمكنك إنهاء هذه الجلسة وتغيير كلمة المرور.',
+  'mail.student_new_device.action': 'عرض جلساتك',
+
   'mail.administrator_verify_email.subject': 'تأكيد بريدك الإلكتروني',
   'mail.administrator_verify_email.text':
     'أهلًا بك! نرجو تأكيد بريدك الإلكتروني خلال 24 ساعة.\n\nإذا لم تكن هذه الرسالة بطلب منك، فيمكنك تجاهلها: لن يحدث شيء دون الرابط.',
@@ -52,6 +62,21 @@ export const ar: Catalogue = {
   'mail.administrator_reset_password.text':
     'يمكنك اختيار كلمة مرور جديدة خلال الساعة القادمة.\n\nإذا لم تكن هذه الرسالة بطلب منك، فيمكنك تجاهلها: لن يحدث شيء دون الرابط.',
   'mail.administrator_reset_password.action': 'اختيار كلمة مرور جديدة',
+
+  'mail.administrator_password_changed.subject': 'تغيّرت كلمة مرورك',
+  'mail.administrator_password_changed.text':
+    'تغيّرت كلمة مرور حسابك، وانتهت كل جلساتك الأخرى.\n\nإذا لم يكن ذلك بطلب منك، فيمكنك إعادة تعيين كلمة المرور الآن من صفحة تسجيل الدخول.',
+  'mail.administrator_password_changed.action': 'الانتقال إلى صفحة تسجيل الدخول',
+
+  'mail.administrator_new_device.subject': 'تسجيل دخول جديد إلى حسابك',
+  'mail.administrator_new_device.text':
+    'جرى تسجيل الدخول إلى حسابك من جهاز جديد.\n\nالجهاز: {device}.\nالشبكة: {network}.\nالوقت: {at}.\n\nإذا كان ذلك بطلب منك، فلا يلزمك شيء. وإلا فيمكنك إنهاء هذه الجلسة وتغيير كلمة المرور.',
+  'mail.administrator_new_device.action': 'عرض جلساتك',
+
+  'mail.unknown_device': 'غير معروف',
+  'mail.unknown_network': 'غير معروفة',
+
+  'phone.code': 'رمزك هو {code}. يمكنك استخدامه خلال 10 دقائق. لا تشاركه مع أحد.',
 
   'mail.administrator_invitation.subject': 'دعوة للمشاركة في إدارة {club}',
   'mail.administrator_invitation.text':

@@ -39,6 +39,16 @@ export const de: Catalogue = {
     'Die Verwaltung von {club} hat die E-Mail-Adresse deines Kontos geändert. Mit der bisherigen Adresse kannst du dich nicht mehr anmelden.\n\nFalls du nicht darum gebeten hast, schreibe bitte an {club}.',
   'mail.student_address_changed.action': 'Klassenzimmer öffnen',
 
+  'mail.student_password_changed.subject': 'Dein Passwort für {club} wurde geändert',
+  'mail.student_password_changed.text':
+    'Das Passwort deines Kontos bei {club} wurde geändert, und alle deine anderen Sitzungen wurden beendet.\n\nFalls du das nicht warst, setze dein Passwort jetzt auf der Anmeldeseite zurück.',
+  'mail.student_password_changed.action': 'Zur Anmeldeseite',
+
+  'mail.student_new_device.subject': 'Neue Anmeldung in deinem Konto bei {club}',
+  'mail.student_new_device.text':
+    'In deinem Konto bei {club} hat sich jemand mit einem neuen Gerät angemeldet.\n\nGerät: {device}.\nNetzwerk: {network}.\nZeit: {at}.\n\nFalls du das warst, musst du nichts tun. Wenn nicht, beende diese Sitzung, und ändere dein Passwort.',
+  'mail.student_new_device.action': 'Sitzungen ansehen',
+
   'mail.administrator_verify_email.subject': 'Bestätige deine E-Mail-Adresse',
   'mail.administrator_verify_email.text':
     'Willkommen! Bitte bestätige deine E-Mail-Adresse innerhalb von 24 Stunden.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',
@@ -53,6 +63,21 @@ export const de: Catalogue = {
   'mail.administrator_reset_password.text':
     'Du kannst innerhalb der nächsten Stunde ein neues Passwort wählen.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',
   'mail.administrator_reset_password.action': 'Neues Passwort wählen',
+
+  'mail.administrator_password_changed.subject': 'Dein Passwort wurde geändert',
+  'mail.administrator_password_changed.text':
+    'Das Passwort deines Kontos wurde geändert, und alle deine anderen Sitzungen wurden beendet.\n\nFalls du das nicht warst, setze dein Passwort jetzt auf der Anmeldeseite zurück.',
+  'mail.administrator_password_changed.action': 'Zur Anmeldeseite',
+
+  'mail.administrator_new_device.subject': 'Neue Anmeldung in deinem Konto',
+  'mail.administrator_new_device.text':
+    'In deinem Konto hat sich jemand mit einem neuen Gerät angemeldet.\n\nGerät: {device}.\nNetzwerk: {network}.\nZeit: {at}.\n\nFalls du das warst, musst du nichts tun. Wenn nicht, beende diese Sitzung, und ändere dein Passwort.',
+  'mail.administrator_new_device.action': 'Sitzungen ansehen',
+
+  'mail.unknown_device': 'Unbekannt',
+  'mail.unknown_network': 'Unbekannt',
+
+  'phone.code': '{code} ist dein Code. Er gilt 10 Minuten. Gib ihn nie weiter.',
 
   'mail.administrator_invitation.subject': 'Einladung zur Verwaltung von {club}',
   'mail.administrator_invitation.text':

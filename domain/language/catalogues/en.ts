@@ -33,6 +33,16 @@ export const en = {
     'An administrator of {club} gave your account another e-mail address. You can no longer sign in with this address.\n\nIf you did not ask for this, please write to {club}.',
   'mail.student_address_changed.action': 'Open the classroom',
 
+  'mail.student_password_changed.subject': 'Your password for {club} was changed',
+  'mail.student_password_changed.text':
+    'The password of your account at {club} was changed, and all your other sessions have ended.\n\nIf this was not you, reset your password on the sign-in page now.',
+  'mail.student_password_changed.action': 'Go to the sign-in page',
+
+  'mail.student_new_device.subject': 'New sign-in to your account at {club}',
+  'mail.student_new_device.text':
+    'Somebody has signed in to your account at {club} from a new device.\n\nDevice: {device}.\nNetwork: {network}.\nTime: {at}.\n\nIf this was you, you need to do nothing. If not, end this session and change your password.',
+  'mail.student_new_device.action': 'Look at your sessions',
+
   'mail.administrator_verify_email.subject': 'Confirm your e-mail',
   'mail.administrator_verify_email.text':
     'Welcome! Please confirm your e-mail address within 24 hours.\n\nIf this was not you, you can ignore this message: nothing happens without the link.',
@@ -47,6 +57,21 @@ export const en = {
   'mail.administrator_reset_password.text':
     'You can choose a new password within the next hour.\n\nIf this was not you, you can ignore this message: nothing happens without the link.',
   'mail.administrator_reset_password.action': 'Choose a new password',
+
+  'mail.administrator_password_changed.subject': 'Your password was changed',
+  'mail.administrator_password_changed.text':
+    'The password of your account was changed, and all your other sessions have ended.\n\nIf this was not you, reset your password on the sign-in page now.',
+  'mail.administrator_password_changed.action': 'Go to the sign-in page',
+
+  'mail.administrator_new_device.subject': 'New sign-in to your account',
+  'mail.administrator_new_device.text':
+    'Somebody has signed in to your account from a new device.\n\nDevice: {device}.\nNetwork: {network}.\nTime: {at}.\n\nIf this was you, you need to do nothing. If not, end this session and change your password.',
+  'mail.administrator_new_device.action': 'Look at your sessions',
+
+  'mail.unknown_device': 'Unknown',
+  'mail.unknown_network': 'Unknown',
+
+  'phone.code': '{code} is your code. You can use it for 10 minutes. Never give it to anybody.',
 
   'mail.administrator_invitation.subject': 'You are invited to administer {club}',
   'mail.administrator_invitation.text':

@@ -39,6 +39,16 @@ export const es: Catalogue = {
     'La administración de {club} ha cambiado la dirección de correo de tu cuenta. Ya no puedes iniciar sesión con esta dirección.\n\nSi no has pedido este cambio, escribe a {club}.',
   'mail.student_address_changed.action': 'Abrir el aula',
 
+  'mail.student_password_changed.subject': 'Tu contraseña de {club} ha cambiado',
+  'mail.student_password_changed.text':
+    'La contraseña de tu cuenta en {club} ha cambiado, y todas tus demás sesiones han terminado.\n\nSi no has sido tú, restablece tu contraseña ahora en la página de inicio de sesión.',
+  'mail.student_password_changed.action': 'Ir a la página de inicio de sesión',
+
+  'mail.student_new_device.subject': 'Nuevo inicio de sesión en tu cuenta en {club}',
+  'mail.student_new_device.text':
+    'Alguien ha iniciado sesión en tu cuenta en {club} desde un dispositivo nuevo.\n\nDispositivo: {device}.\nRed: {network}.\nHora: {at}.\n\nSi has sido tú, no tienes que hacer nada. Si no, termina esta sesión y cambia tu contraseña.',
+  'mail.student_new_device.action': 'Ver tus sesiones',
+
   'mail.administrator_verify_email.subject': 'Confirma tu correo',
   'mail.administrator_verify_email.text':
     '¡Te damos la bienvenida! Confirma tu dirección de correo en las próximas 24 horas.\n\nSi no has sido tú, puedes ignorar este mensaje: no ocurre nada sin el enlace.',
@@ -53,6 +63,21 @@ export const es: Catalogue = {
   'mail.administrator_reset_password.text':
     'Puedes elegir una contraseña nueva durante la próxima hora.\n\nSi no has sido tú, puedes ignorar este mensaje: no ocurre nada sin el enlace.',
   'mail.administrator_reset_password.action': 'Elegir una contraseña nueva',
+
+  'mail.administrator_password_changed.subject': 'Tu contraseña ha cambiado',
+  'mail.administrator_password_changed.text':
+    'La contraseña de tu cuenta ha cambiado, y todas tus demás sesiones han terminado.\n\nSi no has sido tú, restablece tu contraseña ahora en la página de inicio de sesión.',
+  'mail.administrator_password_changed.action': 'Ir a la página de inicio de sesión',
+
+  'mail.administrator_new_device.subject': 'Nuevo inicio de sesión en tu cuenta',
+  'mail.administrator_new_device.text':
+    'Alguien ha iniciado sesión en tu cuenta desde un dispositivo nuevo.\n\nDispositivo: {device}.\nRed: {network}.\nHora: {at}.\n\nSi has sido tú, no tienes que hacer nada. Si no, termina esta sesión y cambia tu contraseña.',
+  'mail.administrator_new_device.action': 'Ver tus sesiones',
+
+  'mail.unknown_device': 'Desconocido',
+  'mail.unknown_network': 'Desconocida',
+
+  'phone.code': '{code} es tu código. Puedes usarlo durante 10 minutos. No se lo des a nadie.',
 
   'mail.administrator_invitation.subject': 'Te invitan a administrar {club}',
   'mail.administrator_invitation.text':

@@ -39,6 +39,16 @@ export const ptBR: Catalogue = {
     'A administração de {club} trocou o endereço de e-mail da sua conta. Não é mais possível entrar com este endereço.\n\nSe você não pediu essa mudança, escreva para {club}.',
   'mail.student_address_changed.action': 'Abrir a sala de aula',
 
+  'mail.student_password_changed.subject': 'Sua senha em {club} foi alterada',
+  'mail.student_password_changed.text':
+    'A senha da sua conta em {club} foi alterada, e todas as suas outras sessões foram encerradas.\n\nSe não foi você, redefina sua senha agora na página de entrada.',
+  'mail.student_password_changed.action': 'Ir para a página de entrada',
+
+  'mail.student_new_device.subject': 'Nova entrada na sua conta em {club}',
+  'mail.student_new_device.text':
+    'Alguém entrou na sua conta em {club} com um dispositivo novo.\n\nDispositivo: {device}.\nRede: {network}.\nHorário: {at}.\n\nSe foi você, não precisa fazer nada. Se não foi, encerre essa sessão e mude sua senha.',
+  'mail.student_new_device.action': 'Ver suas sessões',
+
   'mail.administrator_verify_email.subject': 'Confirme seu e-mail',
   'mail.administrator_verify_email.text':
     'Boas-vindas! Confirme seu endereço de e-mail em até 24 horas.\n\nSe não foi você, ignore esta mensagem: nada acontece sem o link.',
@@ -53,6 +63,21 @@ export const ptBR: Catalogue = {
   'mail.administrator_reset_password.text':
     'Você tem uma hora para escolher uma nova senha.\n\nSe não foi você, ignore esta mensagem: nada acontece sem o link.',
   'mail.administrator_reset_password.action': 'Escolher uma nova senha',
+
+  'mail.administrator_password_changed.subject': 'Sua senha foi alterada',
+  'mail.administrator_password_changed.text':
+    'A senha da sua conta foi alterada, e todas as suas outras sessões foram encerradas.\n\nSe não foi você, redefina sua senha agora na página de entrada.',
+  'mail.administrator_password_changed.action': 'Ir para a página de entrada',
+
+  'mail.administrator_new_device.subject': 'Nova entrada na sua conta',
+  'mail.administrator_new_device.text':
+    'Alguém entrou na sua conta com um dispositivo novo.\n\nDispositivo: {device}.\nRede: {network}.\nHorário: {at}.\n\nSe foi você, não precisa fazer nada. Se não foi, encerre essa sessão e mude sua senha.',
+  'mail.administrator_new_device.action': 'Ver suas sessões',
+
+  'mail.unknown_device': 'Desconhecido',
+  'mail.unknown_network': 'Desconhecida',
+
+  'phone.code': '{code} é o seu código. Ele vale por 10 minutos. Não o passe a ninguém.',
 
   'mail.administrator_invitation.subject': 'Convite para administrar {club}',
   'mail.administrator_invitation.text':

@@ -11,10 +11,12 @@ export interface OwnText {
 }
 
 /**
- * Templates of mails about a person's own account, and of the warning about a new key. A club cannot change the texts of these mails, so it
- * cannot hide the warning.
+ * Templates of mails about a person's own account, and of warnings about a new key, a new password and a new device. A club cannot change
+ * the texts of these mails, so it cannot hide a warning.
  */
 const withoutClub = [
+  'student_password_changed',
+  'student_new_device',
   'administrator_verify_email',
   'administrator_already_registered',
   'administrator_reset_password',
@@ -22,6 +24,8 @@ const withoutClub = [
   'administrator_factor_removed',
   'administrator_recovery_code_used',
   'administrator_recovery_codes_replaced',
+  'administrator_password_changed',
+  'administrator_new_device',
   'api_key_created',
 ] as const satisfies readonly MailTemplate[];
 export type ClubMailTemplate = Exclude<MailTemplate, (typeof withoutClub)[number]>;

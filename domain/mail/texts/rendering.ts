@@ -25,6 +25,18 @@ export interface MailContext {
   lessonTitle: string;
   /** The mentorship session that the mail is about; undefined for other mails. */
   session?: SessionWords;
+  /** The sign-in that the mail is about; undefined for other mails. */
+  signIn?: SignInWords;
+}
+
+export interface SignInWords {
+  /** The kind of the device, such as `Firefox (Windows)`; null if it is unknown. */
+  device: string | null;
+  /** The network in CIDR notation; null if it is unknown. */
+  network: string | null;
+  at: Date;
+  /** The IANA name of the time zone in which the mail shows the time. */
+  timeZone: string;
 }
 
 export interface SessionWords {
@@ -210,7 +222,10 @@ type UnionToIntersection<Union> = (Union extends unknown ? (each: Union) => void
   ? { [Name in keyof All]: All[Name] }
   : never;
 
-function valuesOf({ clubName, code, endpointUrl, lessonTitle, session }: MailContext, wording: Wording): MailValues {
+function valuesOf(
+  { clubName, code, endpointUrl, lessonTitle, session, signIn }: MailContext,
+  wording: Wording,
+): MailValues {
   const title = session?.title ?? '';
   const person = session?.withWhom ?? '';
   return {
@@ -223,7 +238,9 @@ function valuesOf({ clubName, code, endpointUrl, lessonTitle, session }: MailCon
     has_title: isPresent(title),
     person,
     has_person: isPresent(person),
-    at: momentOf(session, wording),
+    device: signIn?.device ?? wording.say('mail.unknown_device'),
+    network: signIn?.network ?? wording.say('mail.unknown_network'),
+    at: signIn ? wording.moment(signIn.at, signIn.timeZone) : momentOf(session, wording),
   };
 }
 

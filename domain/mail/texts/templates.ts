@@ -90,6 +90,16 @@ export const mailTemplates = {
     site: 'classroom',
     path: '/',
   },
+  student_password_changed: {
+    priority: 0,
+    site: 'classroom',
+    path: '/sign-in',
+  },
+  student_new_device: {
+    priority: 0,
+    site: 'classroom',
+    path: '/account/sessions',
+  },
   administrator_verify_email: {
     priority: 0,
     purpose: 'administrator_verify_email',
@@ -106,6 +116,16 @@ export const mailTemplates = {
     purpose: 'administrator_reset_password',
     site: 'dashboard',
     path: '/reset-password?token={token}',
+  },
+  administrator_password_changed: {
+    priority: 0,
+    site: 'dashboard',
+    path: '/sign-in',
+  },
+  administrator_new_device: {
+    priority: 0,
+    site: 'dashboard',
+    path: '/account/sessions',
   },
   administrator_invitation: {
     priority: 1,

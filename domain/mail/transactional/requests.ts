@@ -38,6 +38,8 @@ export interface MailRequest {
   reviewId?: Id;
   /** Each template is mailed once for each start time of the session. */
   session?: { id: Id; sequence: number; former?: FormerTime };
+  /** The device and the network of a sign-in; null if they are unknown. They are deleted after the mail was sent. */
+  signIn?: { device: string | null; network: string | null };
   /** The priority of the mail; if absent, the priority of the template is used. */
   priority?: Priority;
 }
@@ -88,10 +90,10 @@ async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailReq
   const priority = request.priority ?? rule.priority;
   const sealedAddress = 'toFormerAddress' in rule ? vault.seal(request.email, id) : null;
   const insertedRows = await tx.rows(sql`INSERT INTO transactional_mails
-       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, session_id, session_sequence, former_starts_at, former_ends_at, status, next_attempt_at, created_at, priority)
+       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, session_id, session_sequence, former_starts_at, former_ends_at, device, network, status, next_attempt_at, created_at, priority)
      VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
        ${request.reviewId ?? null}, ${request.session?.id ?? null}, ${request.session?.sequence ?? null}, ${request.session?.former?.startsAt ?? null},
-       ${request.session?.former?.endsAt ?? null}, 'pending', ${withheldUntil ?? now}, ${now}, ${priority})
+       ${request.session?.former?.endsAt ?? null}, ${request.signIn?.device ?? null}, ${request.signIn?.network ?? null}, 'pending', ${withheldUntil ?? now}, ${now}, ${priority})
      ON CONFLICT (session_id, template, session_sequence) DO NOTHING RETURNING 1`);
   if (insertedRows.length > 0) await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
   return { tokenId, withheldUntil };
@@ -164,7 +166,7 @@ export async function deleteAddressesOf(
   );
   const keys = [addressKey, ...mails.map(({ key }) => key)];
   await tx.run(sql`
-    UPDATE transactional_mails SET sealed_address = NULL, address_key = ''
+    UPDATE transactional_mails SET sealed_address = NULL, address_key = '', device = NULL, network = NULL
      WHERE student_id = ${studentId}
         OR address_key = ANY (${keys}::bytea[]) AND num_nonnulls(student_id, administrator_id, invitation_id) = 0
            AND (club_id = ${clubId} OR club_id IS NULL)`);

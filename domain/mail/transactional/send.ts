@@ -108,6 +108,9 @@ const claimedColumns = columns(
     'sessionSequence',
     'formerStartsAt',
     'formerEndsAt',
+    'device',
+    'network',
+    'createdAt',
   ],
   'claimed',
 )
@@ -203,7 +206,7 @@ function compose(
   now: Date,
 ): OutgoingMail {
   const rule: Template = mailTemplates[claimed.template];
-  const { endpointUrl = '', lessonTitle = '', session, calendar } = subject;
+  const { endpointUrl = '', lessonTitle = '', session, signIn, calendar } = subject;
   const base =
     rule.site === 'classroom' ? links.classroomUrl.replace('{slug}', claimed.clubSlug ?? '') : links.dashboardUrl;
   const wording = wordingOf(claimed);
@@ -218,6 +221,7 @@ function compose(
       code: token,
       endpointUrl,
       lessonTitle: mailable(lessonTitle),
+      ...(signIn && { signIn }),
       ...(session && {
         session: {
           ...session,
@@ -262,7 +266,7 @@ async function record(db: Queries, claimed: ClaimedMail, outcome: MailOutcome, n
     status: wait === undefined ? outcome : 'pending',
     nextAttemptAt: new Date(now + (wait ?? 0)),
     sentAt: outcome === 'sent' ? new Date(now) : null,
-    ...(wait === undefined && { sealedAddress: null }),
+    ...(wait === undefined && { sealedAddress: null, device: null, network: null }),
   });
 }
 

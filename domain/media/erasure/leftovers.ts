@@ -8,7 +8,8 @@ import { renditionsPrefix } from '../processing.policy.ts';
 import type { MediaDeps } from '../media.ts';
 
 export interface Leftover {
-  clubId: Id;
+  /** Null if the object belongs to no club. */
+  clubId: Id | null;
   key: string;
   /** The time at which maintenance erases the object and its renditions. */
   erasesAt: Date;

@@ -648,10 +648,11 @@ export type PasswordChoice = {
 export type SpokenLanguageInput = string;
 
 /**
- * What a student changes of the own account.
+ * What a student changes of the own account; at least one of the two. An absent field stays as it is.
  */
 export type OwnStudentChange = {
-    language: SpokenLanguageInput;
+    name?: PersonName;
+    language?: SpokenLanguageInput;
 };
 
 /**
@@ -716,7 +717,7 @@ export type OrganizationMembership = {
 };
 
 /**
- * Every field but `phone` and `language` is always present.
+ * Every field but `phone`, `language` and `avatar_url` is always present.
  */
 export type AdministratorProfile = {
     /**
@@ -738,7 +739,7 @@ export type AdministratorProfile = {
      */
     verified: boolean;
     /**
-     * Whether `phone` was confirmed; false where there is no number.
+     * Whether the administrator has entered a code that was sent to `phone`. False where there is no number, after each change of the number, and always in an environment that sends no codes (`POST /v1/me/phone/code` answers 501 there).
      */
     phone_verified: boolean;
     /**
@@ -746,10 +747,14 @@ export type AdministratorProfile = {
      */
     has_password: boolean;
     /**
-     * Telephone number; absent where none was given.
+     * Telephone number in E.164, such as `+351912345678`; absent where none was given.
      */
     phone?: string;
     language?: SpokenLanguage;
+    /**
+     * Signed address of the administrator's picture, good for 15 minutes: read the profile again for another one. Absent where there is none.
+     */
+    avatar_url?: string;
     /**
      * The clubs that the administrator is a member of; empty for none.
      */
@@ -861,10 +866,17 @@ export type InvitationAcceptance = {
 };
 
 /**
- * What an administrator changes of the own profile.
+ * What an administrator changes of the own profile; at least one of the fields. An absent field stays as it is.
  */
 export type ProfileChange = {
-    language: SpokenLanguageInput;
+    name?: PersonName;
+    language?: SpokenLanguageInput;
+    /**
+     * Telephone number with `+` and its country code; blanks, hyphens, dots and brackets between the digits are ignored. A number that no country assigns, and one that costs its callers extra, answer `422`. `DELETE /v1/me/phone` removes the number.
+     * @minLength 3
+     * @maxLength 40
+     */
+    phone?: string;
 };
 
 /**
@@ -1004,6 +1016,74 @@ export type EnrolledSecondFactor = {
      */
     recovery_codes?: string[];
 };
+
+/**
+ * The password of an account from now on, and a proof that the caller knows the present one.
+ */
+export type PasswordChange = {
+    /**
+     * Required if the account has a password. An account without one must not send it.
+     * @minLength 1
+     * @maxLength 128
+     */
+    current_password?: string;
+    new_password: NewPassword;
+};
+
+/**
+ * The six digits that were sent to the telephone number.
+ */
+export type PhoneVerification = {
+    /**
+     * The six digits of the message.
+     * @pattern ^[0-9]{6}$
+     */
+    code: string;
+};
+
+/**
+ * A session of the caller's account that has not ended.
+ */
+export type SignInSession = {
+    /**
+     * Names the session in the path that ends it. It opens nothing.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * Whether it is the session of this request.
+     */
+    current: boolean;
+    /**
+     * Browser and system of the client that signed in, such as `Firefox (Windows)`. Clients can send any header, so it is a hint. Absent where it is unknown.
+     */
+    device?: string;
+    /**
+     * Network of the client that signed in: the /24 of an IPv4 address, the /48 of an IPv6 address. Absent where it is unknown.
+     */
+    network?: string;
+    opened_by: SignInSessionOpenedBy;
+    /**
+     * When the person signed in (UTC).
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * The last use (UTC), up to five minutes late.
+     * @format date-time
+     */
+    last_used_at: string;
+    /**
+     * When the session ends (UTC) unless it is ended or used before.
+     * @format date-time
+     */
+    expires_at: string;
+};
+
+/**
+ * True if the rows of the page would have more than 1 MB: the longest texts, which then end with `…`, and the longest lists within rows are shortened. A smaller page has them whole, as far as it fits.
+ */
+export type Shortened = boolean;
 
 /**
  * Of buttons and links: `#` and six hexadecimal digits. White words on it need a contrast of 4.5 : 1 (WCAG 2.2 AA).
@@ -1308,11 +1388,6 @@ export type Member = {
      */
     mail_withheld_until?: string;
 };
-
-/**
- * True if the rows of the page would have more than 1 MB: the longest texts, which then end with `…`, and the longest lists within rows are shortened. A smaller page has them whole, as far as it fits.
- */
-export type Shortened = boolean;
 
 /**
  * The `cursor` of the page after this one; absent on the last page. Opaque: its length and its contents may change. It is good for this list with the same filters and the same caller's club, and for a student only for this student.
@@ -11794,6 +11869,19 @@ export type SecondFactorKind = (typeof SecondFactorKind)[keyof typeof SecondFact
 export const SecondFactorKind = {
     totp: "totp",
     passkey: "passkey"
+} as const;
+
+/**
+ * How the session was opened: by the password, by a token or code out of a mail, by an identity provider, by a passkey, or by a link of the club's own site. A later version may add values: accept those that you do not know.
+ */
+export type SignInSessionOpenedBy = (typeof SignInSessionOpenedBy)[keyof typeof SignInSessionOpenedBy] | (string & {});
+
+export const SignInSessionOpenedBy = {
+    password: "password",
+    mail: "mail",
+    provider: "provider",
+    passkey: "passkey",
+    link: "link"
 } as const;
 
 /**

@@ -102,7 +102,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, Shortened, SignInRules, SignInRulesInput, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, PasswordChange, PasswordChoice, PasswordResetConfirmation, PhoneVerification, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, Shortened, SignInRules, SignInRulesInput, SignInSession, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -469,6 +469,114 @@ export type ConfirmTotpVariables = {
     path: ConfirmTotpPath;
     body: ConfirmTotpBody;
     headers?: ConfirmTotpHeaders;
+};
+
+export type PutOwnAvatarResult = {
+    data: AdministratorProfile;
+};
+
+export type PutOwnAvatarBody = Blob | ArrayBuffer | ReadableStream;
+
+export type PutOwnAvatarVariables = {
+    body: PutOwnAvatarBody;
+};
+
+export type DeleteOwnAvatarResult = void;
+
+export type ChangeOwnPasswordResult = void;
+
+export type ChangeOwnPasswordBody = PasswordChange;
+
+export type ChangeOwnPasswordVariables = {
+    body: ChangeOwnPasswordBody;
+};
+
+export type RemovePhoneResult = void;
+
+export type RequestPhoneCodeResult = Accepted;
+
+export type RequestPhoneCodeHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RequestPhoneCodeResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type RequestPhoneCodeVariables = {
+    headers?: RequestPhoneCodeHeaders;
+};
+
+export type VerifyPhoneResult = {
+    data: AdministratorProfile;
+};
+
+export type VerifyPhoneBody = PhoneVerification;
+
+export type VerifyPhoneHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type VerifyPhoneVariables = {
+    body: VerifyPhoneBody;
+    headers?: VerifyPhoneHeaders;
+};
+
+export type ListOwnSessionsResult = {
+    /**
+     * The records of this page.
+     */
+    data: SignInSession[];
+    /**
+     * Records over all pages.
+     * @minimum 0
+     */
+    total: number;
+    shortened?: Shortened;
+};
+
+export type ListOwnSessionsQuery = {
+    /**
+     * Number of the page, from 1.
+     * @minimum 1
+     * @format int32
+     */
+    page?: number;
+    /**
+     * Records a page.
+     * @minimum 1
+     * @maximum 100
+     * @format int32
+     */
+    page_size?: number;
+};
+
+export type ListOwnSessionsVariables = {
+    query?: ListOwnSessionsQuery;
+};
+
+export type EndOtherOwnSessionsResult = void;
+
+export type EndOwnSessionResult = void;
+
+export type EndOwnSessionPath = {
+    /**
+     * Id of a session of the caller's account.
+     * @format uuid
+     */
+    signInSessionId: string;
+};
+
+export type EndOwnSessionVariables = {
+    path: EndOwnSessionPath;
 };
 
 export type CreateOrganizationResult = {
@@ -12225,6 +12333,58 @@ export type Ops = {
         };
         result: ConfirmTotpResult;
     };
+    putOwnAvatar: {
+        args: {
+            body: PutOwnAvatarBody;
+        };
+        result: PutOwnAvatarResult;
+    };
+    deleteOwnAvatar: {
+        args: {};
+        result: DeleteOwnAvatarResult;
+    };
+    changeOwnPassword: {
+        args: {
+            body: ChangeOwnPasswordBody;
+        };
+        result: ChangeOwnPasswordResult;
+    };
+    removePhone: {
+        args: {};
+        result: RemovePhoneResult;
+    };
+    requestPhoneCode: {
+        args: {
+            headers?: RequestPhoneCodeHeaders;
+        };
+        result: RequestPhoneCodeResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    verifyPhone: {
+        args: {
+            body: VerifyPhoneBody;
+            headers?: VerifyPhoneHeaders;
+        };
+        result: VerifyPhoneResult;
+    };
+    listOwnSessions: {
+        args: {
+            query?: ListOwnSessionsQuery;
+        };
+        result: ListOwnSessionsResult;
+    };
+    endOtherOwnSessions: {
+        args: {};
+        result: EndOtherOwnSessionsResult;
+    };
+    endOwnSession: {
+        args: {
+            path: EndOwnSessionPath;
+        };
+        result: EndOwnSessionResult;
+    };
     createOrganization: {
         args: {
             body: CreateOrganizationBody;
@@ -15050,6 +15210,15 @@ export const OPERATIONS = {
     removeSecondFactor: { id: "removeSecondFactor", method: "DELETE", path: "/v1/me/second-factors/{factorId}", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     renameSecondFactor: { id: "renameSecondFactor", method: "PATCH", path: "/v1/me/second-factors/{factorId}", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     confirmTotp: { id: "confirmTotp", method: "POST", path: "/v1/me/second-factors/{factorId}/confirm", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    putOwnAvatar: { id: "putOwnAvatar", method: "PUT", path: "/v1/me/avatar", tags: ["Administrators"], body: { contentType: "application/octet-stream" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    deleteOwnAvatar: { id: "deleteOwnAvatar", method: "DELETE", path: "/v1/me/avatar", tags: ["Administrators"], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
+    changeOwnPassword: { id: "changeOwnPassword", method: "PUT", path: "/v1/me/password", tags: ["Own account"], body: { contentType: "application/json" }, responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
+    removePhone: { id: "removePhone", method: "DELETE", path: "/v1/me/phone", tags: ["Administrators"], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
+    requestPhoneCode: { id: "requestPhoneCode", method: "POST", path: "/v1/me/phone/code", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    verifyPhone: { id: "verifyPhone", method: "POST", path: "/v1/me/phone/verification", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    listOwnSessions: { id: "listOwnSessions", method: "GET", path: "/v1/me/sessions", tags: ["Own account"], params: [{ name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
+    endOtherOwnSessions: { id: "endOtherOwnSessions", method: "DELETE", path: "/v1/me/sessions", tags: ["Own account"], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
+    endOwnSession: { id: "endOwnSession", method: "DELETE", path: "/v1/me/sessions/{signInSessionId}", tags: ["Own account"], params: [{ name: "signInSessionId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     createOrganization: { id: "createOrganization", method: "POST", path: "/v1/organizations", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getClubBySlug: { id: "getClubBySlug", method: "GET", path: "/v1/clubs/by-slug/{slug}", tags: ["Clubs"], params: [{ name: "slug", in: "path" }] },
     getClub: { id: "getClub", method: "GET", path: "/v1/clubs/{clubId}", tags: ["Clubs"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },

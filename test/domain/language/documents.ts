@@ -248,6 +248,7 @@ export async function documentsIn(language: OfferedLanguage): Promise<Document[]
     ...mails(language),
     await campaignMail(language),
     { name: 'test mail', texts: [subject] },
+    { name: 'code to a telephone number', texts: [wordingIn(language).say('phone.code', { code: values.code })] },
     ...(await dailyMail(language)),
     await certificate(language),
     await certificatePreview(language),

@@ -31,6 +31,7 @@ const byCode: ReadonlySet<string> = new Set<ErrorCode>(['unauthenticated', 'not_
 const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
   feature_not_in_plan: ['domain/billing/allowances.ts'], // only for the addressee `administrator`
   limit_reached: ['domain/billing/allowances.ts', 'domain/media/storage/storage.ts'],
+  fresh_factor_required: ['domain/identity/sessions/sign-in-rules.policy.ts'],
   in_use: [
     'domain/access/deliveries/deliveries.ts',
     'domain/access/enrollments/cohorts.ts',
@@ -48,15 +49,17 @@ const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> 
     'domain/media/library/tracks.ts',
     'domain/media/purposes/unsent-files.ts',
   ],
-  invalid_image: ['domain/media/purposes/agent-images.ts'],
+  invalid_image: ['domain/media/processing/own-avatars.ts', 'domain/media/purposes/agent-images.ts'],
   media_archived: ['domain/media/library/publishing.ts', 'domain/media/uses/uses.ts'],
   media_not_ready: ['domain/media/library/publishing.ts'],
   not_configured: [
     'domain/billing/add-ons.ts',
     'domain/billing/notices.ts',
+    'domain/identity/phones/codes.ts',
     'domain/mail/notices/receive.ts',
     'domain/media/transcriptions/requests.ts',
   ],
+  rate_limited: ['domain/identity/phones/codes.ts'],
   internal_error: ['api/files/upload-server.ts', 'domain/clubs/organizations.ts'], // only upload clients read these messages
   session_state: ['domain/mentorships/booking.ts'], // cancels and no-shows
 };

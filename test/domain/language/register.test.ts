@@ -18,6 +18,8 @@ const valuesWith = (language: OfferedLanguage, choice: 'yes' | 'no', count: numb
     name: 'Ana',
     club: 'Harbour',
     code: '012345',
+    device: 'Firefox (Windows)',
+    network: '203.0.113.0/24',
     url: 'https://crm.example.com/hooks',
     lesson: 'Bends',
     title: 'Rigging',

@@ -9,6 +9,7 @@ import { learningScenarios } from './learning.ts';
 import { mailScenarios } from './mail.ts';
 import { mediaScenarios } from './media.ts';
 import { mentorshipScenarios } from './mentorships.ts';
+import { phoneCodeScenarios } from './phone-codes.ts';
 import { salesScenarios } from './sales.ts';
 import { studentImportScenarios } from './student-imports.ts';
 import { webhookScenarios } from './webhooks.ts';
@@ -22,6 +23,7 @@ export const playedScenarios: Scenarios = {
   ...mailScenarios,
   ...mediaScenarios,
   ...mentorshipScenarios,
+  ...phoneCodeScenarios,
   ...salesScenarios,
   ...studentImportScenarios,
   ...bulkJobScenarios,

@@ -84,6 +84,7 @@ export async function serveApp({
         completionWatchMs: 0,
         mailDomains: mailDomainSettings(config.mail),
         makesSubtitles: config.subtitlesCommand !== undefined,
+        phoneCodes: { isConfigured: config.phoneCodes.url !== undefined, perDay: config.phoneCodes.perDay },
         waitSpeed: config.automations.waitSpeed,
         images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
         answers,

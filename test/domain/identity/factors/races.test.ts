@@ -25,9 +25,10 @@ describe('simultaneous sign-ins with a second factor', () => {
   });
 
   const challenge = async (network: string | null = null): Promise<Challenge> => {
-    const { db } = await testDeps();
+    const deps = await testDeps();
+    const { db } = deps;
     const origin = { openedBy: 'password', device: null, network } as const;
-    const result = await db.transaction((tx) => openAdministratorSession(tx, id, origin, new Date()));
+    const result = await db.transaction((tx) => openAdministratorSession(tx, deps, id, origin, new Date()));
     if (!('challenge' in result)) throw new Error('The account has no second factor');
     return result.challenge;
   };
@@ -104,11 +105,14 @@ describe('simultaneous sign-ins with a second factor', () => {
 
 describe('retention of second factors', () => {
   it('removes challenges that expired five minutes ago, and factors without a first code', async () => {
-    const { db } = await testDeps();
+    const deps = await testDeps();
+    const { db } = deps;
     const { id } = await buildAdministrator();
     const factor = await buildSecondFactor(id);
     const now = new Date();
-    await db.transaction((tx) => openAdministratorSession(tx, id, { openedBy: 'password', ...unknownClient }, now));
+    await db.transaction((tx) =>
+      openAdministratorSession(tx, deps, id, { openedBy: 'password', ...unknownClient }, now),
+    );
     await db.run(sql`UPDATE second_factors SET confirmed_at = NULL WHERE id = ${factor.id}`);
     const rows = async () =>
       (

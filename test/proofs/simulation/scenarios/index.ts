@@ -18,6 +18,7 @@ import { mediaMoves } from './media-moves.ts';
 import { mediaProcessing } from './media-processing.ts';
 import { mediaTranscriptions } from './media-transcriptions.ts';
 import { mentorships } from './mentorships.ts';
+import { phoneCodes } from './phone-codes.ts';
 import { salesOfPlatforms } from './sales.ts';
 import { sources } from './sources.ts';
 import { spaceFills } from './space-fills.ts';
@@ -32,6 +33,7 @@ export const scenarios = {
   'webhooks-on-both-lanes': webhooksOnBothLanes,
   mails,
   'add-ons': addOns,
+  'phone-codes': phoneCodes,
   'media-moves': mediaMoves,
   'media-expiry': mediaExpiry,
   'media-processing': mediaProcessing,
@@ -57,6 +59,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   endpointGate: 'webhooks',
   addOn: 'add-ons',
   transactionalMail: 'mails',
+  phoneCode: 'phone-codes',
   mentorshipSession: 'mentorships',
   mediaExpiry: 'media-expiry',
   salesNotice: 'sales',

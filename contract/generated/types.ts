@@ -1562,6 +1562,7 @@ export interface components {
             email: string;
             role: components["schemas"]["Role"];
             status: "active" | "invited";
+            has_second_factor?: boolean;
             joined_at?: string;
             invited_at?: string;
             expires_at?: string;
@@ -3560,7 +3561,7 @@ export interface components {
             created_at: string;
         };
         AuditActor: {
-            kind: "administrator" | "api_key";
+            kind: "administrator" | "api_key" | "operator";
             id: string;
         };
         AuditRecord: {

@@ -89,7 +89,7 @@ export interface paths {
     };
     "/v1/me/second-factors": {
         parameters: {};
-        get: operations["listSecondFactors"];
+        get: operations["getSecondFactors"];
     };
     "/v1/me/second-factors/totp": {
         parameters: {};
@@ -4834,7 +4834,7 @@ export interface operations {
             };
         };
         responses: {
-            200: {
+            201: {
                 content: {
                     "application/json": {
                         data: components["schemas"]["RecoveryCodes"];
@@ -4844,7 +4844,7 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
-    listSecondFactors: {
+    getSecondFactors: {
         parameters: {};
         responses: {
             200: {
@@ -4869,7 +4869,7 @@ export interface operations {
             };
         };
         responses: {
-            201: {
+            200: {
                 content: {
                     "application/json": {
                         data: components["schemas"]["TotpSetup"];

@@ -79,8 +79,8 @@ const table: Record<OperationId, Row> = {
   updateProfile: { sessions: admin, answer: 200 },
   createOrganization: { sessions: admin, answer: 201 },
 
-  listSecondFactors: { sessions: admin, answer: 200 },
-  beginTotp: { sessions: admin, answer: 201 },
+  getSecondFactors: { sessions: admin, answer: 200 },
+  beginTotp: { sessions: admin, answer: 200 },
   confirmTotp: { sessions: admin, answer: 'not_found' },
   renameSecondFactor: { sessions: admin, answer: 'not_found' },
   removeSecondFactor: { sessions: admin, answer: 'not_found' },

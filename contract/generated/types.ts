@@ -89,7 +89,7 @@ export interface paths {
     };
     "/v1/me/second-factors": {
         parameters: {};
-        get: operations["listSecondFactors"];
+        get: operations["getSecondFactors"];
     };
     "/v1/me/second-factors/totp": {
         parameters: {};
@@ -1614,6 +1614,7 @@ export interface components {
             email: string;
             role: components["schemas"]["Role"];
             status: "active" | "invited";
+            has_second_factor?: boolean;
             joined_at?: string;
             invited_at?: string;
             expires_at?: string;
@@ -3611,7 +3612,7 @@ export interface components {
             created_at: string;
         };
         AuditActor: {
-            kind: "administrator" | "api_key";
+            kind: "administrator" | "api_key" | "operator";
             id: string;
         };
         AuditRecord: {
@@ -4885,7 +4886,7 @@ export interface operations {
             };
         };
         responses: {
-            200: {
+            201: {
                 content: {
                     "application/json": {
                         data: components["schemas"]["RecoveryCodes"];
@@ -4895,7 +4896,7 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
-    listSecondFactors: {
+    getSecondFactors: {
         parameters: {};
         responses: {
             200: {
@@ -4920,7 +4921,7 @@ export interface operations {
             };
         };
         responses: {
-            201: {
+            200: {
                 content: {
                     "application/json": {
                         data: components["schemas"]["TotpSetup"];

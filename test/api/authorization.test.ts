@@ -88,8 +88,8 @@ const table: Record<OperationId, Row> = {
   requestPhoneCode: { sessions: admin, answer: 'not_configured' },
   verifyPhone: { sessions: admin, answer: 'token_gone' },
 
-  listSecondFactors: { sessions: admin, answer: 200 },
-  beginTotp: { sessions: admin, answer: 201 },
+  getSecondFactors: { sessions: admin, answer: 200 },
+  beginTotp: { sessions: admin, answer: 200 },
   confirmTotp: { sessions: admin, answer: 'not_found' },
   renameSecondFactor: { sessions: admin, answer: 'not_found' },
   removeSecondFactor: { sessions: admin, answer: 'not_found' },

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { issueToken, tokenText } from '../../domain/mail/codes/one-time-tokens.ts';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import { buildAdministrator, password, type TestAdministrator } from '../toolkit/builders/clubs.ts';
-import { buildSecondFactor, codeOf, wrongCodeOf, type TestSecondFactor } from '../toolkit/builders/second-factors.ts';
+import { buildSecondFactor, totpCodeOf, wrongTotpCodeOf, type TestSecondFactor } from '../toolkit/builders/second-factors.ts';
 import { callAt, counterDeadlineMs, someAddress, testConfig, visible, type Answer } from '../toolkit/drive/api.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 
@@ -41,7 +41,7 @@ describe('wrong second factors', function () {
     [status, body?.error?.code, headers.get('retry-after')].filter(Boolean).join(' ');
   const attack = async (times: number): Promise<string[]> => {
     const outcomes: string[] = [];
-    for (let n = 0; n < times; n += 1) outcomes.push(outcome(await finish(wrongCodeOf(factor, now))));
+    for (let n = 0; n < times; n += 1) outcomes.push(outcome(await finish(wrongTotpCodeOf(factor, now))));
     return outcomes;
   };
   const wrong = '401 invalid_credentials';
@@ -51,9 +51,9 @@ describe('wrong second factors', function () {
       ...Array<string>(5).fill(wrong),
       ...Array<string>(2).fill('429 rate_limited 900'),
     ]);
-    expect(outcome(await finish(codeOf(factor, 0, now)))).to.equal('429 rate_limited 900');
+    expect(outcome(await finish(totpCodeOf(factor, 0, now)))).to.equal('429 rate_limited 900');
     now += 15 * minuteMs;
-    expect((await finish(codeOf(factor, 0, now))).status).to.equal(200);
+    expect((await finish(totpCodeOf(factor, 0, now))).status).to.equal(200);
   });
 
   it('are limited to twenty in a day, so that the wait grows', async () => {
@@ -67,14 +67,14 @@ describe('wrong second factors', function () {
 
   it('of a stranger do not lock out a device or a network of the owner, nor a sign-in by mail', async () => {
     const home = someAddress();
-    const { body } = await finish(codeOf(factor, 0, now), home);
+    const { body } = await finish(totpCodeOf(factor, 0, now), home);
     now += minuteMs;
     await attack(6);
     const elsewhere = someAddress();
     const device = { device_token: body.data.device_token };
-    expect((await finish(codeOf(factor, 0, now), elsewhere, device)).status).to.equal(200);
+    expect((await finish(totpCodeOf(factor, 0, now), elsewhere, device)).status).to.equal(200);
     now += minuteMs;
-    expect((await finish(codeOf(factor, 0, now), home)).status).to.equal(200);
+    expect((await finish(totpCodeOf(factor, 0, now), home)).status).to.equal(200);
     now += minuteMs;
     const { db, vault } = await testDeps();
     const purpose = 'administrator_reset_password';
@@ -83,14 +83,14 @@ describe('wrong second factors', function () {
     );
     const reset = { token: tokenText(vault, purpose, tokenId), password: 'another fine phrase 1' };
     const byMail = await post('password-reset/confirm', reset, elsewhere);
-    const proof = { challenge: byMail.body.error.challenge.token, code: codeOf(factor, 0, now) };
+    const proof = { challenge: byMail.body.error.challenge.token, code: totpCodeOf(factor, 0, now) };
     expect((await post('second-factor', proof, someAddress())).status).to.equal(200);
   });
 
   it('do not make the network of a stranger known', async () => {
     const ip = someAddress();
-    for (let n = 0; n < 5; n += 1) await finish(wrongCodeOf(factor, now), ip);
-    expect(outcome(await finish(codeOf(factor, 0, now)))).to.equal('429 rate_limited 900');
+    for (let n = 0; n < 5; n += 1) await finish(wrongTotpCodeOf(factor, now), ip);
+    expect(outcome(await finish(totpCodeOf(factor, 0, now)))).to.equal('429 rate_limited 900');
   });
 
   it('do not count as wrong passwords, and pending sign-ins neither', async () => {
@@ -103,7 +103,7 @@ describe('wrong second factors', function () {
   it('have the same limit for an unknown challenge, so the limit reveals nothing', async () => {
     const known = await challenge(someAddress());
     const tryOf = (token: string) =>
-      post('second-factor', { challenge: token, code: wrongCodeOf(factor, now) }, someAddress());
+      post('second-factor', { challenge: token, code: wrongTotpCodeOf(factor, now) }, someAddress());
     for (let n = 0; n < 7; n += 1) {
       const [one, other] = [await tryOf(known), await tryOf('never-issued'.padEnd(43, 'x') + person.id)];
       expect(visible(one)).to.equal(visible(other));

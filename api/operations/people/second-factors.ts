@@ -6,7 +6,7 @@ import type { Operation } from '../../operation.ts';
 import { tryProof } from '../../rate-limits/tries.ts';
 import { data, noContent } from '../answers.ts';
 
-export const listSecondFactors: Operation<'listSecondFactors'> = async ({ administrator, db }) =>
+export const getSecondFactors: Operation<'getSecondFactors'> = async ({ administrator, db }) =>
   data(await factors.listFactors(db, administrator.id));
 
 export const beginTotp: Operation<'beginTotp'> = async ({ administrator, body, deps, now }) =>

@@ -1368,6 +1368,10 @@ export type Member = {
     role: Role;
     status: MemberStatus;
     /**
+     * Whether the account has a second factor. Absent while invited.
+     */
+    has_second_factor?: boolean;
+    /**
      * When the invitation was accepted or the club created (UTC); absent while invited.
      * @format date-time
      */
@@ -9082,7 +9086,7 @@ export type CommunityReport = {
 export type AuditActor = {
     kind: AuditActorKind;
     /**
-     * The id of the administrator or of the API key, which may be gone.
+     * The id of the administrator or of the API key, which may be gone; of an operator, the id that the command printed.
      * @format uuid
      */
     id: string;
@@ -9118,7 +9122,7 @@ export type AuditEntry = {
     created_at: string;
     actor: AuditActor;
     /**
-     * The `operationId` of this contract, such as `updateStudent`.
+     * The `operationId` of this contract, such as `updateStudent`, or the name of a command of the operators.
      */
     operation: string;
     /**
@@ -12534,13 +12538,14 @@ export const CommunityAuthorKind = {
 } as const;
 
 /**
- * `administrator` for a person, `api_key` for a program. A later version may add values: accept those that you do not know.
+ * `administrator` for a person, `api_key` for a program, `operator` for a command of the operators of the service. A later version may add values: accept those that you do not know.
  */
 export type AuditActorKind = (typeof AuditActorKind)[keyof typeof AuditActorKind] | (string & {});
 
 export const AuditActorKind = {
     administrator: "administrator",
-    api_key: "api_key"
+    api_key: "api_key",
+    operator: "operator"
 } as const;
 
 /**

@@ -374,7 +374,7 @@ export type RenewRecoveryCodesVariables = {
     headers?: RenewRecoveryCodesHeaders;
 };
 
-export type ListSecondFactorsResult = {
+export type GetSecondFactorsResult = {
     data: SecondFactors;
 };
 
@@ -12297,9 +12297,9 @@ export type Ops = {
         };
         result: RenewRecoveryCodesResult;
     };
-    listSecondFactors: {
+    getSecondFactors: {
         args: {};
-        result: ListSecondFactorsResult;
+        result: GetSecondFactorsResult;
     };
     beginTotp: {
         args: {
@@ -15205,7 +15205,7 @@ export const OPERATIONS = {
     updateProfile: { id: "updateProfile", method: "PATCH", path: "/v1/me", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     proveIdentity: { id: "proveIdentity", method: "POST", path: "/v1/me/proof", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     renewRecoveryCodes: { id: "renewRecoveryCodes", method: "POST", path: "/v1/me/recovery-codes", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
-    listSecondFactors: { id: "listSecondFactors", method: "GET", path: "/v1/me/second-factors", tags: ["Second factors"], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    getSecondFactors: { id: "getSecondFactors", method: "GET", path: "/v1/me/second-factors", tags: ["Second factors"], security: [[{ scheme: "admin", kind: "bearer" }]] },
     beginTotp: { id: "beginTotp", method: "POST", path: "/v1/me/second-factors/totp", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     removeSecondFactor: { id: "removeSecondFactor", method: "DELETE", path: "/v1/me/second-factors/{factorId}", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     renameSecondFactor: { id: "renameSecondFactor", method: "PATCH", path: "/v1/me/second-factors/{factorId}", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },

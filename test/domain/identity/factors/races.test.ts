@@ -13,7 +13,7 @@ import { DomainError } from '../../../../platform/core/errors.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import { buildAdministrator } from '../../../toolkit/builders/clubs.ts';
-import { buildSecondFactor, codeOf, type TestSecondFactor } from '../../../toolkit/builders/second-factors.ts';
+import { buildSecondFactor, totpCodeOf, type TestSecondFactor } from '../../../toolkit/builders/second-factors.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 describe('simultaneous sign-ins with a second factor', () => {
@@ -53,14 +53,14 @@ describe('simultaneous sign-ins with a second factor', () => {
 
   it('open one session for 20 uses of one challenge', async () => {
     const { token } = await challenge();
-    const code = codeOf(factor);
+    const code = totpCodeOf(factor);
     expectOneSession(await Promise.all(Array.from({ length: 20 }, () => finish(token, { code }))));
   });
 
   it('open one session for 20 uses of one code, each with its own challenge', async () => {
     const challenges: Challenge[] = [];
     for (let n = 0; n < 20; n += 1) challenges.push(await challenge(`10.0.${n}.0/24`));
-    const code = codeOf(factor);
+    const code = totpCodeOf(factor);
     expectOneSession(await Promise.all(challenges.map(({ token }) => finish(token, { code }))));
   });
 
@@ -75,10 +75,10 @@ describe('simultaneous sign-ins with a second factor', () => {
     const deps = await testDeps();
     const first = await challenge();
     await deps.db.transaction((tx) => endSessionsOf(tx, 'admin', id));
-    expect(await finish(first.token, { code: codeOf(factor) })).to.equal('invalid_credentials');
+    expect(await finish(first.token, { code: totpCodeOf(factor) })).to.equal('invalid_credentials');
     const second = await challenge();
     await removeFactor(deps, id, factor.id, new Date());
-    expect(await finish(second.token, { code: codeOf(factor) })).to.equal('invalid_credentials');
+    expect(await finish(second.token, { code: totpCodeOf(factor) })).to.equal('invalid_credentials');
   });
 
   it('end with a removal in any order, and never wait for each other', async () => {
@@ -89,7 +89,7 @@ describe('simultaneous sign-ins with a second factor', () => {
       factor = await buildSecondFactor(id);
       const { token } = await challenge();
       const outcomes = await Promise.all([
-        finish(token, { code: codeOf(factor) }),
+        finish(token, { code: totpCodeOf(factor) }),
         removeFactor(deps, id, factor.id, new Date()).then(() => 'removed'),
         deps.db.transaction((tx) => endSessionsOf(tx, 'admin', id)).then(() => 'ended'),
       ]);

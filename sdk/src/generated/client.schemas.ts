@@ -848,7 +848,7 @@ export type SignInSession = {
      */
     current: boolean;
     /**
-     * Browser and system of the client that signed in, such as `Firefox, Windows`. Clients can send any header, so it is a hint. Absent where it is unknown.
+     * Browser and system of the client that signed in, such as `Firefox (Windows)`. Clients can send any header, so it is a hint. Absent where it is unknown.
      */
     device?: string;
     /**

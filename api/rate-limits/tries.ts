@@ -56,9 +56,9 @@ export async function trySignIn<T>(
 ): Promise<T> {
   let isKnown = of.device !== undefined;
   const counts = async () => {
-    const isKnownNetwork = await isNetworkKnown(limiter, of);
-    isKnown ||= isKnownNetwork;
-    return [signInCount(of, isKnownNetwork)];
+    const hasKnownNetwork = await isNetworkKnown(limiter, of);
+    isKnown ||= hasKnownNetwork;
+    return [signInCount(of, hasKnownNetwork)];
   };
   const answer = await within(limiter, of, 'invalid_credentials', counts, () => signIn({ isKnown }));
   await rememberNetwork(limiter, of);

@@ -18,7 +18,8 @@ import { slugRules } from '../../domain/clubs/slugs.ts';
 import { maxSpaces } from '../../domain/community/spaces.ts';
 import { repetitionRules } from '../../domain/idempotency/repetitions.policy.ts';
 import { pendingSignUpRules } from '../../domain/identity/accounts/pending-sign-ups.policy.ts';
-import { administratorSessionMaxMs, sessionLifetimeMs } from '../../domain/identity/sessions/sessions.ts';
+import { phoneCodeRules } from '../../domain/identity/phones/codes.policy.ts';
+import { administratorSessionMaxMs, maxSessions, sessionLifetimeMs } from '../../domain/identity/sessions/sessions.ts';
 import { maxLessons, maxModules } from '../../domain/learning/courses/courses.ts';
 import { codeTries, withheldTriesADay, wrongCodesADay } from '../../domain/mail/codes/codes.policy.ts';
 import { tokenLifetimeMs } from '../../domain/mail/codes/one-time-tokens.ts';
@@ -109,6 +110,7 @@ const calls: Section = {
     callsOf(limits.refusedCalls.name, limits.refusedCalls),
     callsOf('Wrong passwords, from devices and networks that the account does not know', limits.failedSignIns),
     callsOf('Wrong passwords, from each device or network that the account knows', limits.failedSignInsOfSource),
+    callsOf('Wrong present passwords of a session that changes the password', limits.wrongOwnPasswords),
     callsOf('Wrong codes of registration links', limits.wrongCodesOfStudent),
     callsOf('Wrong codes of registration links', limits.wrongCodesOfSource),
     callsOf('Resumable uploads that a student begins', limits.uploadCreations),
@@ -434,6 +436,32 @@ const secrets: Section = {
       most: `${timeOf(sessionLifetimeMs.admin)} without use, ${timeOf(administratorSessionMaxMs)} in total`,
       beyond: '`401 unauthenticated`',
     },
+    { what: 'Sessions', of: 'person', most: number(maxSessions), beyond: 'the session with the oldest use ends' },
+    {
+      what: 'Code to a telephone number',
+      of: 'person (administrator)',
+      most: timeOf(phoneCodeRules.lifetimeMs),
+      beyond: '`410 token_gone`',
+    },
+    {
+      what: 'Tries of a code to a telephone number',
+      of: 'person (administrator)',
+      most: number(phoneCodeRules.tries),
+      beyond: '`410 token_gone`',
+    },
+    {
+      what: 'Codes to telephone numbers in 24 hours',
+      of: 'person (administrator)',
+      most: number(phoneCodeRules.ofAdministrator),
+      beyond: '`429 rate_limited`',
+    },
+    {
+      what: 'Codes to one telephone number in 24 hours',
+      of: 'number',
+      most: number(phoneCodeRules.ofNumber),
+      beyond: '`429 rate_limited`',
+    },
+    settingOf('PHONE_CODES_PER_DAY', 'Codes to telephone numbers in 24 hours', 'deployment', '`429 rate_limited`'),
     ...Object.entries(tokenLifetimeMs)
       .filter(([purpose]) => !purpose.endsWith('_sign_up_again'))
       .map(([purpose, ms]) => ({ what: `\`${purpose}\``, of: 'person', most: timeOf(ms), beyond: '`410 token_gone`' })),

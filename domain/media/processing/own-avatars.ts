@@ -16,7 +16,7 @@ import { mediaRules } from '../media.policy.ts';
 import { fileReaders, type FileReaders } from './readers.ts';
 import { keptPictureBox, movingRules } from '../processing.policy.ts';
 
-export const ownAvatarRules = {
+const ownAvatarRules = {
   /** The number of images that one process reads at the same time. Each needs a process and up to 200 MB of memory. */
   atOnce: 2,
   retryAfterSeconds: 5,

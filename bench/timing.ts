@@ -11,7 +11,7 @@ import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { Transaction } from '../platform/infra/postgres/database.ts';
-import { mannWhitney } from './mann-whitney.ts';
+import { mannWhitney } from '../test/toolkit/assert/mann-whitney.ts';
 import { median, onFreshStack, progress, report } from './support.ts';
 
 export const timingMeasurements = [

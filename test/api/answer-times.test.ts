@@ -3,7 +3,7 @@
  * more calls, and measures more operations.
  */
 import { expect } from 'chai';
-import { mannWhitney } from '../../bench/mann-whitney.ts';
+import { mannWhitney } from '../toolkit/assert/mann-whitney.ts';
 import { requestRules } from '../../domain/mail/transactional/request-bounds.policy.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';

@@ -30,6 +30,7 @@ import { fillEmailKeys } from './identity/accounts/email-keys.ts';
 import { forgetNetwork } from './identity/accounts/pending-sign-ups.ts';
 import { accountMails } from './identity/mails.ts';
 import { removeOldKeys } from './identity/api-keys/api-keys.ts';
+import { removeExpiredLinks, voidLinksOf } from './identity/sessions/session-links.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions/sessions.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
@@ -231,11 +232,16 @@ export const contexts = {
     mediaUses: {},
     async eraseStudent(tx, { studentId }) {
       await endSessionsOf(tx, 'student', studentId);
+      await voidLinksOf(tx, studentId);
       await forgetNetwork(tx, studentId);
     },
-    changeEmail: (tx, _vault, { studentId }) => endSessionsOf(tx, 'student', studentId),
+    async changeEmail(tx, _vault, { studentId }) {
+      await endSessionsOf(tx, 'student', studentId);
+      await voidLinksOf(tx, studentId);
+    },
     retention: [
       { run: ({ db }, now) => removeEndedSessions(db, now) },
+      { run: ({ db }, now) => removeExpiredLinks(db, now) },
       { run: ({ db }, now) => removeOldKeys(db, now) },
       {
         async run(deps) {

@@ -29,6 +29,7 @@ import * as members from './people/members.ts';
 import * as mentorships from './learning/mentorships.ts';
 import * as meta from './meta.ts';
 import * as repositories from './learning/repositories.ts';
+import * as sessionLinks from './people/session-links.ts';
 import * as standing from './people/standing.ts';
 import * as sales from './club/sales.ts';
 import * as studentImports from './people/student-imports.ts';
@@ -68,6 +69,7 @@ export const operations: Operations = {
   ...mentorships,
   ...meta,
   ...repositories,
+  ...sessionLinks,
   ...standing,
   ...sales,
   ...studentImports,

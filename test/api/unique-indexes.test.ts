@@ -96,6 +96,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'api_keys(previous_secret_hash)',
     'api_keys(secret_hash)',
     'sales_connections(token_hash)',
+    'session_links(token_hash)',
     'student_sessions(token_hash)',
   ],
   'from a sequence, or a name that the service gives an object': [

@@ -4,7 +4,7 @@
  */
 import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
-import { IsNull } from 'typeorm';
+import { IsNull, Not } from 'typeorm';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -173,8 +173,9 @@ export async function exchangeStudentCode(
 }
 
 /**
- * Sets the first password of an invited student, or of a student who lost the password of the sign-up.
- * @throws DomainError weak_password, password_exists
+ * Sets the first password of an invited student, or of a student who lost the password of the sign-up. The address must be confirmed: a
+ * session link opens a session without this proof, and the password would otherwise stay when the owner of the address confirms it (ENTRY-4).
+ * @throws DomainError weak_password, password_exists, email_not_verified
  */
 export async function setStudentPassword(
   { db, storage }: StudentDeps,
@@ -183,12 +184,13 @@ export async function setStudentPassword(
 ): Promise<RecordOf<'Student'>> {
   const owner = await passwordOwner(db, studentId);
   if (!owner) throw new DomainError('unauthenticated', 'The account was removed meanwhile.');
+  if (!owner.isVerified) throw emailNotVerified();
   requireStrongPassword(password, owner);
   const passwordHash = await hashPassword(password);
   return db.transaction(async (tx) => {
     const { affected } = await tx.manager.update(
       Student,
-      { id: studentId, passwordHash: IsNull(), removedAt: IsNull() },
+      { id: studentId, passwordHash: IsNull(), removedAt: IsNull(), verifiedAt: Not(IsNull()) },
       { passwordHash },
     );
     if (affected === 0) throw new RefusalToPerson('password_exists', 'refusal.password_exists');
@@ -210,13 +212,16 @@ export async function updateOwnStudent(
   });
 }
 
-async function passwordOwner(db: Queries, studentId: Id): Promise<PasswordOwner | undefined> {
-  const account = await db.one<{ email: string; name: string; club: string }>(
-    sql`SELECT student.email, student.name, club.name AS club
+async function passwordOwner(
+  db: Queries,
+  studentId: Id,
+): Promise<(PasswordOwner & { isVerified: boolean }) | undefined> {
+  const account = await db.one<{ email: string; name: string; isVerified: boolean; club: string }>(
+    sql`SELECT student.email, student.name, student.verified_at IS NOT NULL AS "isVerified", club.name AS club
           FROM students student JOIN clubs club ON club.id = student.club_id
          WHERE student.id = ${studentId} AND student.removed_at IS NULL`,
   );
-  return account && { email: account.email, names: [account.name, account.club] };
+  return account && { email: account.email, names: [account.name, account.club], isVerified: account.isVerified };
 }
 
 export interface EmailInClub {
@@ -261,7 +266,8 @@ async function mailIfKnown(
   });
 }
 
-async function openStudentSession(
+/** Opens a session. The caller has locked the student. @returns its record, with the token */
+export async function openStudentSession(
   tx: Transaction,
   storage: ObjectStore,
   studentId: Id,

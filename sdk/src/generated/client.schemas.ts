@@ -143,14 +143,14 @@ export type StudentSignUp = {
  * | `malformed_request` | 400 | The request cannot be read: broken JSON, a wrong JSON type, a missing or an unknown property or query parameter, a number that is none. |
  * | `signature_invalid` | 400 | The notice is not signed, is signed with another secret, or was signed too long ago. |
  * | `unauthenticated` | 401 | The session is missing, expired, ended, or of the other kind. |
- * | `invalid_credentials` | 401 | E-mail and password do not belong together. An unknown e-mail and an unknown club answer alike. |
+ * | `invalid_credentials` | 401 | E-mail and password do not belong together, or a session link cannot be used. An unknown e-mail, an unknown club and an unknown link answer alike. |
  * | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
  * | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
  * | `payment_failed` | 402 | The card was declined while an add-on was bought. |
  * | `forbidden` | 403 | The session is valid and does not act in this organization. An organization that does not exist answers alike. |
  * | `role_not_permitted` | 403 | The administrator's role in this club does not permit the operation. |
  * | `scope_not_granted` | 403 | The API key lacks the scope of the operation. |
- * | `email_not_verified` | 403 | The password is right, but the e-mail was never confirmed. |
+ * | `email_not_verified` | 403 | The e-mail of the account was never confirmed. At a sign-in, the password is right. |
  * | `not_entitled` | 403 | The student has no access to the agent. |
  * | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
  * | `method_not_allowed` | 405 | The path exists, with other methods; the header `Allow` names them. |
@@ -585,6 +585,47 @@ export type StudentCodeExchange = {
      * @pattern ^[0-9]{6}$
      */
     code: string;
+};
+
+/**
+ * The token out of the fragment of a session link, for a session.
+ */
+export type SessionLinkExchange = {
+    /**
+     * The club of the classroom that the link has opened.
+     * @format uuid
+     */
+    club_id: string;
+    /**
+     * What follows `#token=`, 1 to 128 characters.
+     * @minLength 1
+     * @maxLength 128
+     */
+    token: string;
+};
+
+/**
+ * A student session that a session link has just opened. `token` is opaque and is shown only here.
+ */
+export type StudentEntry = {
+    /**
+     * Sent as `Authorization: Bearer <token>`. Every session's token begins with `cls_`, so that scanners for leaked secrets find it (`cls_[A-Za-z0-9_-]{43}`). Nothing else can be read from it.
+     */
+    token: string;
+    /**
+     * When the session ends (UTC) unless it is ended before.
+     * @format date-time
+     */
+    expires_at: string;
+    student: Student;
+    /**
+     * Keep it on the device and send it with its next sign-in (`StudentSignedIn`). It opens nothing by itself, and is good for 180 days.
+     */
+    device_token: string;
+    /**
+     * The page of the classroom on which the student lands; absent if the link named none.
+     */
+    path?: string;
 };
 
 /**
@@ -1151,6 +1192,35 @@ export type StudentCreation = {
 export type StudentCorrection = {
     name?: PersonName;
     email?: EmailInput;
+};
+
+/**
+ * Where in the classroom the student lands. An empty body is allowed.
+ */
+export type SessionLinkCreation = {
+    /**
+     * A page of the classroom, as a path from its root with an optional query and fragment, percent-encoded as a browser writes it: `/courses/abc?tab=files`. 1 to 500 characters. It never leaves the classroom: dot segments, encoded slashes in the path, backslashes and a second slash at the beginning are `422 invalid_request`.
+     * @minLength 1
+     * @maxLength 500
+     * @pattern ^/(?![/\\])[!-\[\]-~]*$
+     */
+    path?: string;
+};
+
+/**
+ * A link that opens the classroom once, for one student. It is a credential, and is shown only here.
+ */
+export type SessionLink = {
+    /**
+     * The address of the club's classroom, with the token in the fragment: `/enter#token=…`. Redirect the student's browser to it immediately. Do not store, mail or log it.
+     * @format uri
+     */
+    url: string;
+    /**
+     * When the link expires (UTC): after 60 seconds.
+     * @format date-time
+     */
+    expires_at: string;
 };
 
 /**
@@ -8875,6 +8945,7 @@ export const ApiKeyScope = {
     "repositories:write": "repositories:write",
     "sales:read": "sales:read",
     "sales:write": "sales:write",
+    "sessions:write": "sessions:write",
     "students:read": "students:read",
     "students:write": "students:write",
     "tags:read": "tags:read",
@@ -8886,7 +8957,7 @@ export const ApiKeyScope = {
 /**
  * What a key may do. `<resource>:read` permits the reads of a resource, and `<resource>:write` its changes; a key that changes and reads needs both. Each operation names its scope (`x-scope`).
  */
-export type ApiKeyScopeInput = "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "events:read" | "events:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
+export type ApiKeyScopeInput = "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "events:read" | "events:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "sessions:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
 
 /**
  * A credential with which a program calls for the club. The key itself is shown only when it is created or rotated.

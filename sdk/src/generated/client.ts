@@ -101,7 +101,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Purchase, PurchaseStatusInput, ReactionKindInput, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SentReport, Shortened, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Purchase, PurchaseStatusInput, ReactionKindInput, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SentReport, SessionLink, SessionLinkCreation, SessionLinkExchange, Shortened, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentEntry, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -183,6 +183,16 @@ export type ExchangeStudentCodeBody = StudentCodeExchange;
 
 export type ExchangeStudentCodeVariables = {
     body: ExchangeStudentCodeBody;
+};
+
+export type ExchangeStudentSessionLinkResult = {
+    data: StudentEntry;
+};
+
+export type ExchangeStudentSessionLinkBody = SessionLinkExchange;
+
+export type ExchangeStudentSessionLinkVariables = {
+    body: ExchangeStudentSessionLinkBody;
 };
 
 export type SetStudentPasswordResult = {
@@ -789,6 +799,39 @@ export type UpdateStudentVariables = {
     path: UpdateStudentPath;
     body: UpdateStudentBody;
     headers?: UpdateStudentHeaders;
+};
+
+export type CreateStudentSessionLinkResult = {
+    data: SessionLink;
+};
+
+export type CreateStudentSessionLinkPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of a student of this club.
+     * @format uuid
+     */
+    studentId: string;
+};
+
+export type CreateStudentSessionLinkBody = SessionLinkCreation;
+
+export type CreateStudentSessionLinkHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateStudentSessionLinkVariables = {
+    path: CreateStudentSessionLinkPath;
+    body?: CreateStudentSessionLinkBody;
+    headers?: CreateStudentSessionLinkHeaders;
 };
 
 export type ListCoursesResult = {
@@ -11908,6 +11951,12 @@ export type Ops = {
         };
         result: ExchangeStudentCodeResult;
     };
+    exchangeStudentSessionLink: {
+        args: {
+            body: ExchangeStudentSessionLinkBody;
+        };
+        result: ExchangeStudentSessionLinkResult;
+    };
     setStudentPassword: {
         args: {
             body: SetStudentPasswordBody;
@@ -12125,6 +12174,14 @@ export type Ops = {
         headers: {
             idempotentReplayed?: string;
         };
+    };
+    createStudentSessionLink: {
+        args: {
+            path: CreateStudentSessionLinkPath;
+            body?: CreateStudentSessionLinkBody;
+            headers?: CreateStudentSessionLinkHeaders;
+        };
+        result: CreateStudentSessionLinkResult;
     };
     listCourses: {
         args: {
@@ -14783,6 +14840,7 @@ export const OPERATIONS = {
     confirmStudentPasswordReset: { id: "confirmStudentPasswordReset", method: "POST", path: "/v1/auth/password-reset/confirm", tags: ["Student sessions"], body: { contentType: "application/json" } },
     requestStudentCode: { id: "requestStudentCode", method: "POST", path: "/v1/auth/code", tags: ["Student sessions"], body: { contentType: "application/json" } },
     exchangeStudentCode: { id: "exchangeStudentCode", method: "POST", path: "/v1/auth/code/exchange", tags: ["Student sessions"], body: { contentType: "application/json" } },
+    exchangeStudentSessionLink: { id: "exchangeStudentSessionLink", method: "POST", path: "/v1/auth/session-links/exchange", tags: ["Student sessions"], body: { contentType: "application/json" } },
     setStudentPassword: { id: "setStudentPassword", method: "POST", path: "/v1/auth/password", tags: ["Student sessions"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getSession: { id: "getSession", method: "GET", path: "/v1/auth/session", tags: ["Student sessions"], security: [[{ scheme: "student", kind: "bearer" }]] },
     endSession: { id: "endSession", method: "DELETE", path: "/v1/auth/session", tags: ["Student sessions"], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
@@ -14813,6 +14871,7 @@ export const OPERATIONS = {
     getStudent: { id: "getStudent", method: "GET", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeStudent: { id: "removeStudent", method: "DELETE", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateStudent: { id: "updateStudent", method: "PATCH", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    createStudentSessionLink: { id: "createStudentSessionLink", method: "POST", path: "/v1/clubs/{clubId}/students/{studentId}/session-links", tags: ["Student sessions"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     listCourses: { id: "listCourses", method: "GET", path: "/v1/clubs/{clubId}/courses", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createCourse: { id: "createCourse", method: "POST", path: "/v1/clubs/{clubId}/courses", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getCourse: { id: "getCourse", method: "GET", path: "/v1/clubs/{clubId}/courses/{courseId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },

@@ -315,6 +315,17 @@ describe('session links', () => {
       expectError(await exchange(club.id, token), 'invalid_credentials');
     });
 
+    for (const [state, statement] of Object.entries({
+      'its key is revoked': `UPDATE api_keys SET revoked_at = created_at WHERE id = $1`,
+      'its key lacks the scope': `UPDATE api_keys SET scopes = '{tags:read}' WHERE id = $1`,
+      'its student is removed': `UPDATE students SET removed_at = created_at, email = NULL WHERE id = (SELECT student_id FROM session_links WHERE api_key_id = $1)`,
+    }))
+      it(`is void while ${state}, whatever the clocks of other processes show`, async () => {
+        const token = await link();
+        await (await testDatabase()).query(statement, [key.id]);
+        expectError(await exchange(club.id, token), 'invalid_credentials');
+      });
+
     it('stays good after a use of the key', async () => {
       const token = await link();
       clock.advance(10 * second);

@@ -125,7 +125,8 @@ function describe(
 ): string {
   const paragraphs = [operation.description];
   const roles = operation['x-roles'];
-  if (roles) paragraphs.push(`Roles: ${roles.map((role) => `\`${role}\``).join(', ')}.`);
+  if (roles?.length === 0) paragraphs.push('Only API keys may call it, and no person.');
+  else if (roles) paragraphs.push(`Roles: ${roles.map((role) => `\`${role}\``).join(', ')}.`);
   const scope = operation['x-scope'];
   if (scope === anyScope) paragraphs.push('Every API key may call it, whatever its scopes.');
   else if (scope !== undefined) paragraphs.push(`Scope of an API key: \`${scope}\`.`);

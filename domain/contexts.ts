@@ -33,6 +33,7 @@ import { removeOldKeys } from './identity/api-keys/api-keys.ts';
 import { removeExpiredChallenges } from './identity/factors/challenges.ts';
 import { removeUnconfirmedFactors } from './identity/factors/factors.ts';
 import { removeOldPhoneCodes } from './identity/phones/codes.ts';
+import { removeExpiredLinks, voidLinksOf } from './identity/sessions/session-links.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions/sessions.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
@@ -234,13 +235,18 @@ export const contexts = {
     mediaUses: {},
     async eraseStudent(tx, { studentId }) {
       await endSessionsOf(tx, 'student', studentId);
+      await voidLinksOf(tx, studentId);
       await forgetNetwork(tx, studentId);
     },
-    changeEmail: (tx, _vault, { studentId }) => endSessionsOf(tx, 'student', studentId),
+    async changeEmail(tx, _vault, { studentId }) {
+      await endSessionsOf(tx, 'student', studentId);
+      await voidLinksOf(tx, studentId);
+    },
     retention: [
       { run: ({ db }, now) => removeEndedSessions(db, now) },
       { run: ({ db }, now) => removeExpiredChallenges(db, now) },
       { run: ({ db }, now) => removeUnconfirmedFactors(db, now) },
+      { run: ({ db }, now) => removeExpiredLinks(db, now) },
       { run: ({ db }, now) => removeOldKeys(db, now) },
       { run: ({ db }, now) => removeOldPhoneCodes(db, now) },
       {

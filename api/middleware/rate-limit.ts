@@ -15,6 +15,7 @@ export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps)
   return async (context, next) => {
     const { caller, refusal, now } = context.state;
     const [, token] = withWayOut.exec(context.path) ?? [];
+    const { params = {} } = context as Context & { params?: Record<string, string> };
     const call: Call = {
       method: context.method,
       path: context.path,
@@ -24,7 +25,8 @@ export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps)
         id: idOf(caller),
       },
       studentOfToken: token === undefined ? undefined : readUnsubscribeToken(vault, token)?.studentId,
-      clubId: (context as Context & { params?: Record<string, string> }).params?.['clubId'],
+      clubId: params['clubId'],
+      studentId: params['studentId'],
       refused: refusal !== undefined,
     };
     await admit(limiter, call, now.getTime(), (state) => showBudget(context, state));

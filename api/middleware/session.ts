@@ -71,7 +71,9 @@ export function requireRole({ roles }: ContractOperation): Middleware {
   return async (context, next) => {
     const { caller } = context.state;
     if (roles && caller?.kind === 'admin' && !(caller.role !== null && roles.includes(caller.role))) {
-      throw new DomainError('role_not_permitted', `This needs one of the roles ${roles.join(', ')}.`);
+      const needed =
+        roles.length === 0 ? 'Only API keys may call this.' : `This needs one of the roles ${roles.join(', ')}.`;
+      throw new DomainError('role_not_permitted', needed);
     }
     return next();
   };

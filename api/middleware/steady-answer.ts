@@ -13,6 +13,7 @@ const steady: ReadonlySet<string> = new Set<OperationId>([
   'requestStudentPasswordReset',
   'requestStudentCode',
   'exchangeStudentCode',
+  'exchangeStudentSessionLink',
   'signUpAdministrator',
   'resendAdministratorVerification',
   'requestAdministratorPasswordReset',

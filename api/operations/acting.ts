@@ -16,3 +16,9 @@ export function personOf(actor: Actor, field: string): Id {
   if (actor.kind === 'administrator') return actor.id;
   throw new DomainError('invalid_request', `${field} is required if an API key calls.`);
 }
+
+/** @returns the id of the key, in an operation that permits no role @throws Error for a person */
+export function keyOf(actor: Actor): Id {
+  if (actor.kind === 'key') return actor.id;
+  throw new Error('A person cannot call this operation');
+}

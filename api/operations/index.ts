@@ -31,6 +31,7 @@ import * as meta from './meta.ts';
 import * as ownAccount from './people/own-account.ts';
 import * as repositories from './learning/repositories.ts';
 import * as secondFactors from './people/second-factors.ts';
+import * as sessionLinks from './people/session-links.ts';
 import * as standing from './people/standing.ts';
 import * as sales from './club/sales.ts';
 import * as studentImports from './people/student-imports.ts';
@@ -72,6 +73,7 @@ export const operations: Operations = {
   ...ownAccount,
   ...repositories,
   ...secondFactors,
+  ...sessionLinks,
   ...standing,
   ...sales,
   ...studentImports,

@@ -11,6 +11,8 @@ import {
   previewPages,
   refusedCalls,
   ruleFor,
+  sessionLinksCounter,
+  sessionLinksOfStudent,
   studentsShareOfClub,
   studentWritesOfClub,
   uploadCreations,
@@ -33,6 +35,8 @@ export interface Call {
   readonly caller: { readonly kind: 'student' | 'admin' | 'key'; readonly id: string } | undefined;
   /** A token in the path names the student, if the operation needs no session (CAMP-5). */
   readonly studentOfToken?: string | undefined;
+  /** The student in the path, if any. */
+  readonly studentId?: string | undefined;
   /** The club in the path. Callers outside the club have `refused`, so their calls never charge the club. */
   readonly clubId: string | undefined;
   /** The session is not valid (401), or does not belong to the club (403). */
@@ -51,7 +55,7 @@ export interface Call {
  * - An administrator on a classroom path uses the club write limit.
  * - A student on a path of the club is charged as a student; {@link admitChange} charges the club.
  *
- * An API key is charged as an administrator. All keys of a club share a part of its budget (KEY-5).
+ * A session link is charged to its student first (ENTRY-5). An API key is charged as an administrator. All keys of a club share a part of its budget (KEY-5).
  *
  * @param now Unix milliseconds
  * @param onBudget gets the state of the budget that an API key has used, also if the call is refused
@@ -146,9 +150,15 @@ async function charge(
 }
 
 /** @returns the state of a budget that API keys share; undefined for other budgets, or if the counter was not read */
-function stateAfter(verdict: Verdict, { rule, sharedBy, narrower }: Charge, now: number): BudgetState | undefined {
-  if (sharedBy?.kind !== 'key') return undefined;
+function stateAfter(
+  verdict: Verdict,
+  { rule, sharedBy, narrower, ofKey = false }: Charge,
+  now: number,
+): BudgetState | undefined {
   const { counter, windowSeconds } = rule;
+  if (ofKey && !verdict.allowed)
+    return { counter, limit: rule.limit, windowSeconds, remaining: 0, resetSeconds: verdict.retryAfterSeconds };
+  if (sharedBy?.kind !== 'key') return undefined;
   const { own, pools } = sharedBudget(rule, sharedBy.kind, narrower);
   const limit = Math.min(own.limit, ...pools.map((pool) => pool.limit));
   const budget = { counter, limit, windowSeconds };
@@ -163,6 +173,8 @@ interface Charge {
   readonly subject: string;
   /** Set if the callers of one club share the budget. */
   readonly sharedBy?: { readonly kind: SpenderKind; readonly id: string };
+  /** An API key called, although the budget belongs to another subject. The key then sees a used-up budget. */
+  readonly ofKey?: boolean;
   /** Smaller budgets of this kind of caller, for example of all students. They are charged before the club's budget. */
   readonly narrower?: readonly Budget[];
 }
@@ -185,7 +197,17 @@ function chargesOf(rule: Rule, call: Call): readonly Charge[] {
   if (isStudentOnClubPath(rule, call)) return [{ rule: studentWritesOfClub, subject: caller.id }];
   const ofClub = rule.scope === 'club' ? rule : clubWrites;
   const narrower = caller.kind === 'key' && ofClub.counter === clubWrites.counter ? [keysShareOfClub] : [];
-  return [{ rule: ofClub, subject: clubOf(clubId), sharedBy: caller, narrower }];
+  return [
+    ...(rule.counter === sessionLinksCounter ? ofLinkedStudent(rule, call, clubId) : []),
+    { rule: ofClub, subject: clubOf(clubId), sharedBy: caller, narrower },
+  ];
+}
+
+/** The subject names the club, too. So a club that guesses ids uses up nothing of another club's students. */
+function ofLinkedStudent(rule: Rule, { caller, studentId }: Call, clubId: string): readonly Charge[] {
+  if (studentId === undefined) return [];
+  const subject = `${clubOf(clubId)} ${studentId.toLowerCase()}`;
+  return [{ rule: { ...rule, ...sessionLinksOfStudent }, subject, ofKey: caller?.kind === 'key' }];
 }
 
 function ofAddress(rule: Rule, ip: string): readonly Charge[] {

@@ -150,6 +150,16 @@ export const archiveRequests: Budget = { counter: 'archive_requests', ...writeRa
 /** The page needs no session. A person opens only a few (LIM-29). */
 export const previewPages: Budget = { counter: 'preview_pages', ...writeRate, scope: 'ip' };
 
+export const sessionLinksCounter = 'session_links';
+
+/** Charged before the row for session links, so that a loop for one student leaves the links of the others (ENTRY-5). */
+export const sessionLinksOfStudent: Budget = {
+  counter: 'session_links_of_student',
+  limit: 10,
+  windowSeconds: minute,
+  scope: 'student',
+};
+
 /**
  * If several rows match, the most specific applies ({@link ruleFor}). The order has no meaning.
  *
@@ -231,6 +241,16 @@ export const rules: readonly Rule[] = [
     counter: 'api_keys',
     limit: 30,
     windowSeconds: hour,
+    scope: 'club',
+    whenDown: 'pass',
+  },
+  {
+    name: 'Session links',
+    methods: ['POST'],
+    path: '/v1/clubs/{clubId}/students/{studentId}/session-links',
+    counter: sessionLinksCounter,
+    limit: 600,
+    windowSeconds: minute,
     scope: 'club',
     whenDown: 'pass',
   },

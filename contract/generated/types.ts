@@ -32,6 +32,10 @@ export interface paths {
         parameters: {};
         post: operations["exchangeStudentCode"];
     };
+    "/v1/auth/session-links/exchange": {
+        parameters: {};
+        post: operations["exchangeStudentSessionLink"];
+    };
     "/v1/auth/password": {
         parameters: {};
         post: operations["setStudentPassword"];
@@ -185,6 +189,10 @@ export interface paths {
         get: operations["getStudent"];
         delete: operations["removeStudent"];
         patch: operations["updateStudent"];
+    };
+    "/v1/clubs/{clubId}/students/{studentId}/session-links": {
+        parameters: {};
+        post: operations["createStudentSessionLink"];
     };
     "/v1/clubs/{clubId}/courses": {
         parameters: {};
@@ -1414,6 +1422,17 @@ export interface components {
             code_id: string;
             code: string;
         };
+        SessionLinkExchange: {
+            club_id: string;
+            token: string;
+        };
+        StudentEntry: {
+            token: string;
+            expires_at: string;
+            student: components["schemas"]["Student"];
+            device_token: string;
+            path?: string;
+        };
         PasswordChoice: {
             password: components["schemas"]["NewPassword"];
         };
@@ -1644,6 +1663,13 @@ export interface components {
         StudentCorrection: {
             name?: components["schemas"]["PersonName"];
             email?: components["schemas"]["EmailInput"];
+        };
+        SessionLinkCreation: {
+            path?: string;
+        };
+        SessionLink: {
+            url: string;
+            expires_at: string;
         };
         CourseStatus: "draft" | "published" | "archived";
         CourseStatusInput: "draft" | "published" | "archived";
@@ -3629,8 +3655,8 @@ export interface components {
             request_id: string;
             network: string;
         };
-        ApiKeyScope: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "events:read" | "events:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
-        ApiKeyScopeInput: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "events:read" | "events:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
+        ApiKeyScope: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "events:read" | "events:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "sessions:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
+        ApiKeyScopeInput: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "events:read" | "events:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "sessions:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
         ApiKey: {
             id: string;
             name: string;
@@ -4608,6 +4634,24 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    exchangeStudentSessionLink: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionLinkExchange"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentEntry"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     setStudentPassword: {
         parameters: {
             header?: {
@@ -5522,6 +5566,32 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createStudentSessionLink: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                studentId: components["parameters"]["StudentId"];
+            };
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SessionLinkCreation"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SessionLink"];
                     };
                 };
             };
@@ -13429,4 +13499,4 @@ export interface operations {
 type WithRequired<T, K extends keyof T> = T & {
     [P in K]-?: T[P];
 };
-export type KeyOperationId = 'getClub' | 'updateClub' | 'getBranding' | 'setBranding' | 'previewCertificate' | 'listStudents' | 'createStudent' | 'getStudent' | 'updateStudent' | 'removeStudent' | 'listCourses' | 'createCourse' | 'getCourse' | 'updateCourse' | 'orderCourse' | 'createModule' | 'updateModule' | 'deleteModule' | 'createLesson' | 'getLesson' | 'updateLesson' | 'deleteLesson' | 'listStudentProgress' | 'listCommentsOfLesson' | 'listTags' | 'createTag' | 'updateTag' | 'deleteTag' | 'tagStudent' | 'untagStudent' | 'listLevels' | 'createLevel' | 'updateLevel' | 'deleteLevel' | 'listPointAwards' | 'awardPoints' | 'getStanding' | 'listDeliveries' | 'createDelivery' | 'getDelivery' | 'updateDelivery' | 'archiveDelivery' | 'unarchiveDelivery' | 'listCohorts' | 'createCohort' | 'updateCohort' | 'deleteCohort' | 'listEnrollments' | 'grantEnrollment' | 'getEnrollment' | 'removeEnrollment' | 'revokeEnrollment' | 'restoreEnrollment' | 'moveEnrollment' | 'setEnrollmentEnd' | 'bulkTagStudents' | 'bulkUntagStudents' | 'bulkGrantAccess' | 'bulkRevokeAccess' | 'bulkAwardPoints' | 'listBulkJobs' | 'getBulkJob' | 'listBulkJobRows' | 'cancelBulkJob' | 'listStudentImports' | 'importStudents' | 'getStudentImport' | 'listStudentImportRows' | 'cancelStudentImport' | 'listWebhookEndpoints' | 'registerWebhookEndpoint' | 'getWebhookEndpoint' | 'updateWebhookEndpoint' | 'deleteWebhookEndpoint' | 'listWebhookDeliveries' | 'getWebhookDelivery' | 'enableWebhookEndpoint' | 'pauseWebhookEndpoint' | 'disableWebhookEndpoint' | 'rotateWebhookSecret' | 'sendTestWebhook' | 'resendWebhookDelivery' | 'recoverWebhookDeliveries' | 'listEvents' | 'replayEvent' | 'streamWebhookEvents' | 'getAiBudget' | 'listAiUsage' | 'listAgentConversations' | 'getAgentConversation' | 'listAgentUsage' | 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'getAgentMaterial' | 'setAgentMaterial' | 'listAgentSources' | 'reindexAgentSource' | 'listAssignments' | 'createAssignment' | 'orderAssignments' | 'getAssignment' | 'updateAssignment' | 'deleteAssignment' | 'listAssignmentExtensions' | 'setAssignmentExtension' | 'deleteAssignmentExtension' | 'listAssignmentSubmissions' | 'getAssignmentSubmission' | 'listCampaigns' | 'createCampaign' | 'getCampaign' | 'updateCampaign' | 'deleteCampaign' | 'duplicateCampaign' | 'getCampaignAudience' | 'getCampaignProblems' | 'checkCampaign' | 'listTestMails' | 'sendTestMail' | 'previewCampaign' | 'previewContrastingCopies' | 'scheduleCampaign' | 'unscheduleCampaign' | 'pauseCampaign' | 'resumeCampaign' | 'cancelCampaign' | 'retryCampaign' | 'getCampaignStatistics' | 'getMailSender' | 'setMailSender' | 'getMailTexts' | 'getMailText' | 'setMailText' | 'resetMailText' | 'getMailDomain' | 'setMailDomain' | 'removeMailDomain' | 'checkMailDomain' | 'listSuppressions' | 'addSuppression' | 'importSuppressions' | 'removeSuppression' | 'listCampaignDeliveries' | 'listCertificates' | 'issueCertificate' | 'getCertificate' | 'reissueCertificate' | 'revokeCertificate' | 'getCertificatePdf' | 'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'duplicateAutomation' | 'getAutomationProblems' | 'dryRunAutomation' | 'publishAutomation' | 'pauseAutomation' | 'resumeAutomation' | 'archiveAutomation' | 'listAutomationVersions' | 'getAutomationVersion' | 'compareAutomationVersions' | 'listAutomationRuns' | 'enrollInAutomation' | 'getAutomationRun' | 'exitAutomationRun' | 'resumeAutomationRun' | 'getAutomationCounts' | 'listRepositories' | 'createRepository' | 'getRepository' | 'updateRepository' | 'setRepositoryItems' | 'listCommunitySpaces' | 'createCommunitySpace' | 'orderCommunitySpaces' | 'getCommunitySpace' | 'updateCommunitySpace' | 'archiveCommunitySpace' | 'unarchiveCommunitySpace' | 'listSpaceMembers' | 'removeSpaceMember' | 'banSpaceMember' | 'unbanSpaceMember' | 'getCurrentApiKey' | 'listProducts' | 'createProduct' | 'getProduct' | 'updateProduct' | 'deleteProduct' | 'listRegistrationLinks' | 'createRegistrationLink' | 'getRegistrationLink' | 'updateRegistrationLink' | 'revokeRegistrationLink' | 'listMedia' | 'reserveMedia' | 'createMediaReference' | 'listMediaFolders' | 'createMediaFolder' | 'updateMediaFolder' | 'deleteMediaFolder' | 'getStorageUsage' | 'getMedia' | 'updateMedia' | 'removeMedia' | 'createMediaTrack' | 'putMediaTrack' | 'removeMediaTrack' | 'listMediaUsage' | 'replaceMedia' | 'publishMedia' | 'unpublishMedia' | 'completeMedia' | 'renewUpload' | 'listMentorships' | 'createMentorship' | 'getMentorship' | 'updateMentorship' | 'listMentorshipSessions' | 'getMentorshipSession' | 'cancelMentorshipSession' | 'setMentorshipNoShow' | 'clearMentorshipNoShow' | 'listSalesConnections' | 'createSalesConnection' | 'deleteSalesConnection' | 'rotateSalesConnection' | 'listSalesNotices' | 'getSalesNotice' | 'replaySalesNotice' | 'listPurchases' | 'listSubscriptions' | 'getClubPlan';
+export type KeyOperationId = 'getClub' | 'updateClub' | 'getBranding' | 'setBranding' | 'previewCertificate' | 'listStudents' | 'createStudent' | 'getStudent' | 'updateStudent' | 'removeStudent' | 'createStudentSessionLink' | 'listCourses' | 'createCourse' | 'getCourse' | 'updateCourse' | 'orderCourse' | 'createModule' | 'updateModule' | 'deleteModule' | 'createLesson' | 'getLesson' | 'updateLesson' | 'deleteLesson' | 'listStudentProgress' | 'listCommentsOfLesson' | 'listTags' | 'createTag' | 'updateTag' | 'deleteTag' | 'tagStudent' | 'untagStudent' | 'listLevels' | 'createLevel' | 'updateLevel' | 'deleteLevel' | 'listPointAwards' | 'awardPoints' | 'getStanding' | 'listDeliveries' | 'createDelivery' | 'getDelivery' | 'updateDelivery' | 'archiveDelivery' | 'unarchiveDelivery' | 'listCohorts' | 'createCohort' | 'updateCohort' | 'deleteCohort' | 'listEnrollments' | 'grantEnrollment' | 'getEnrollment' | 'removeEnrollment' | 'revokeEnrollment' | 'restoreEnrollment' | 'moveEnrollment' | 'setEnrollmentEnd' | 'bulkTagStudents' | 'bulkUntagStudents' | 'bulkGrantAccess' | 'bulkRevokeAccess' | 'bulkAwardPoints' | 'listBulkJobs' | 'getBulkJob' | 'listBulkJobRows' | 'cancelBulkJob' | 'listStudentImports' | 'importStudents' | 'getStudentImport' | 'listStudentImportRows' | 'cancelStudentImport' | 'listWebhookEndpoints' | 'registerWebhookEndpoint' | 'getWebhookEndpoint' | 'updateWebhookEndpoint' | 'deleteWebhookEndpoint' | 'listWebhookDeliveries' | 'getWebhookDelivery' | 'enableWebhookEndpoint' | 'pauseWebhookEndpoint' | 'disableWebhookEndpoint' | 'rotateWebhookSecret' | 'sendTestWebhook' | 'resendWebhookDelivery' | 'recoverWebhookDeliveries' | 'listEvents' | 'replayEvent' | 'streamWebhookEvents' | 'getAiBudget' | 'listAiUsage' | 'listAgentConversations' | 'getAgentConversation' | 'listAgentUsage' | 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'getAgentMaterial' | 'setAgentMaterial' | 'listAgentSources' | 'reindexAgentSource' | 'listAssignments' | 'createAssignment' | 'orderAssignments' | 'getAssignment' | 'updateAssignment' | 'deleteAssignment' | 'listAssignmentExtensions' | 'setAssignmentExtension' | 'deleteAssignmentExtension' | 'listAssignmentSubmissions' | 'getAssignmentSubmission' | 'listCampaigns' | 'createCampaign' | 'getCampaign' | 'updateCampaign' | 'deleteCampaign' | 'duplicateCampaign' | 'getCampaignAudience' | 'getCampaignProblems' | 'checkCampaign' | 'listTestMails' | 'sendTestMail' | 'previewCampaign' | 'previewContrastingCopies' | 'scheduleCampaign' | 'unscheduleCampaign' | 'pauseCampaign' | 'resumeCampaign' | 'cancelCampaign' | 'retryCampaign' | 'getCampaignStatistics' | 'getMailSender' | 'setMailSender' | 'getMailTexts' | 'getMailText' | 'setMailText' | 'resetMailText' | 'getMailDomain' | 'setMailDomain' | 'removeMailDomain' | 'checkMailDomain' | 'listSuppressions' | 'addSuppression' | 'importSuppressions' | 'removeSuppression' | 'listCampaignDeliveries' | 'listCertificates' | 'issueCertificate' | 'getCertificate' | 'reissueCertificate' | 'revokeCertificate' | 'getCertificatePdf' | 'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'duplicateAutomation' | 'getAutomationProblems' | 'dryRunAutomation' | 'publishAutomation' | 'pauseAutomation' | 'resumeAutomation' | 'archiveAutomation' | 'listAutomationVersions' | 'getAutomationVersion' | 'compareAutomationVersions' | 'listAutomationRuns' | 'enrollInAutomation' | 'getAutomationRun' | 'exitAutomationRun' | 'resumeAutomationRun' | 'getAutomationCounts' | 'listRepositories' | 'createRepository' | 'getRepository' | 'updateRepository' | 'setRepositoryItems' | 'listCommunitySpaces' | 'createCommunitySpace' | 'orderCommunitySpaces' | 'getCommunitySpace' | 'updateCommunitySpace' | 'archiveCommunitySpace' | 'unarchiveCommunitySpace' | 'listSpaceMembers' | 'removeSpaceMember' | 'banSpaceMember' | 'unbanSpaceMember' | 'getCurrentApiKey' | 'listProducts' | 'createProduct' | 'getProduct' | 'updateProduct' | 'deleteProduct' | 'listRegistrationLinks' | 'createRegistrationLink' | 'getRegistrationLink' | 'updateRegistrationLink' | 'revokeRegistrationLink' | 'listMedia' | 'reserveMedia' | 'createMediaReference' | 'listMediaFolders' | 'createMediaFolder' | 'updateMediaFolder' | 'deleteMediaFolder' | 'getStorageUsage' | 'getMedia' | 'updateMedia' | 'removeMedia' | 'createMediaTrack' | 'putMediaTrack' | 'removeMediaTrack' | 'listMediaUsage' | 'replaceMedia' | 'publishMedia' | 'unpublishMedia' | 'completeMedia' | 'renewUpload' | 'listMentorships' | 'createMentorship' | 'getMentorship' | 'updateMentorship' | 'listMentorshipSessions' | 'getMentorshipSession' | 'cancelMentorshipSession' | 'setMentorshipNoShow' | 'clearMentorshipNoShow' | 'listSalesConnections' | 'createSalesConnection' | 'deleteSalesConnection' | 'rotateSalesConnection' | 'listSalesNotices' | 'getSalesNotice' | 'replaySalesNotice' | 'listPurchases' | 'listSubscriptions' | 'getClubPlan';

@@ -49,6 +49,7 @@ const resources = {
 const ownScopes = {
   listAgentConversations: 'conversations',
   getAgentConversation: 'conversations',
+  createStudentSessionLink: 'sessions',
 } as const satisfies { readonly [operation in OperationId]?: string };
 
 /** The `x-scope` of operations that every key may call, whatever its scopes. It is no scope that a key can have. */
@@ -88,17 +89,18 @@ const closedToKeys = {
 type Resource = (typeof resources)[keyof typeof resources] | (typeof ownScopes)[keyof typeof ownScopes];
 export type Scope = `${Resource}:${'read' | 'write'}`;
 
-/** Resources whose operations only read. */
-const readOnly: ReadonlySet<Resource> = new Set<Resource>(['conversations']);
+/** Resources whose operations only read, or only write. */
+const oneSided: Readonly<Partial<Record<Resource, 'read' | 'write'>>> = { conversations: 'read', sessions: 'write' };
 
 /** Every scope, in alphabetical order. */
 export const scopes: readonly Scope[] = [
   ...new Set<Resource>([...Object.values(resources), ...Object.values(ownScopes)]),
 ]
   .toSorted()
-  .flatMap((resource): Scope[] =>
-    readOnly.has(resource) ? [`${resource}:read`] : [`${resource}:read`, `${resource}:write`],
-  );
+  .flatMap((resource): Scope[] => {
+    const side = oneSided[resource];
+    return side ? [`${resource}:${side}`] : [`${resource}:read`, `${resource}:write`];
+  });
 
 /**
  * @param operation the operation as its path file describes it

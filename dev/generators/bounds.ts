@@ -19,6 +19,7 @@ import { maxSpaces } from '../../domain/community/spaces.ts';
 import { repetitionRules } from '../../domain/idempotency/repetitions.policy.ts';
 import { pendingSignUpRules } from '../../domain/identity/accounts/pending-sign-ups.policy.ts';
 import { phoneCodeRules } from '../../domain/identity/phones/codes.policy.ts';
+import { sessionLinkRules } from '../../domain/identity/sessions/session-links.policy.ts';
 import { administratorSessionMaxMs, maxSessions, sessionLifetimeMs } from '../../domain/identity/sessions/sessions.ts';
 import { maxLessons, maxModules } from '../../domain/learning/courses/courses.ts';
 import { codeTries, withheldTriesADay, wrongCodesADay } from '../../domain/mail/codes/codes.policy.ts';
@@ -107,6 +108,7 @@ const calls: Section = {
     callsOf(limits.studentsShareOfClub.name, limits.studentsShareOfClub),
     callsOf(limits.keysShareOfClub.name, limits.keysShareOfClub),
     ...(['admin', 'student', 'file', 'key'] as const).flatMap((kind) => sharesOf(kind)),
+    callsOf('Session links of a student', limits.sessionLinksOfStudent),
     callsOf(limits.refusedCalls.name, limits.refusedCalls),
     callsOf('Wrong passwords, from devices and networks that the account does not know', limits.failedSignIns),
     callsOf('Wrong passwords, from each device or network that the account knows', limits.failedSignInsOfSource),
@@ -227,6 +229,12 @@ const rows: Section = {
     ofClub('Webhook endpoints', endpointRules.endpointsPerClub, 'endpoint_limit_reached'),
     ofClub('Listeners to events', listenerRules.perClub, 'listener_limit_reached'),
     ofClub('Active API keys', apiKeyRules.perClub, 'key_limit_reached'),
+    {
+      what: 'Session links that are not used and not expired',
+      of: 'person (student)',
+      most: number(sessionLinkRules.openPerStudent),
+      beyond: 'the oldest link becomes void (ENTRY-5)',
+    },
     ofClub('Campaigns', campaignsPerClub, 'campaign_limit_reached'),
     ofClub('Automations that are not archived', automationsOfAClub, 'automation_limit_reached'),
     ofClub('Spaces', maxSpaces, 'space_limit_reached'),

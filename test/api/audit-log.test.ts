@@ -47,9 +47,10 @@ describe('the audit log', function () {
         }
         expect(added, answer.text).to.have.length(1);
         const [entry] = added;
+        const isOfProgram = operation.roles?.length === 0;
         expect(entry).to.include({
-          actorKind: 'administrator',
-          actorId: club.owner.id,
+          actorKind: isOfProgram ? 'api_key' : 'administrator',
+          ...(!isOfProgram && { actorId: club.owner.id }),
           operation: operation.operationId,
           requestId: answer.headers.get('x-request-id'),
           network: '203.0.113.0/24',

@@ -50,6 +50,8 @@ const table: Record<OperationId, Row> = {
   confirmStudentPasswordReset: { sessions: nobody, answer: 'token_gone' },
   requestStudentCode: { sessions: nobody, answer: 202 },
   exchangeStudentCode: { sessions: nobody, answer: 'token_gone' },
+  exchangeStudentSessionLink: { sessions: nobody, answer: 'invalid_credentials' },
+  createStudentSessionLink: { sessions: admin, roles: [], answer: 'not_found' }, // only programs
   setStudentPassword: { sessions: student, answer: 'password_exists' },
   signUpAdministrator: { sessions: nobody, answer: 202 },
   verifyAdministratorEmail: { sessions: nobody, answer: 'token_gone' },
@@ -619,7 +621,9 @@ describe('the order of the checks (DEC-6, ENG-13)', () => {
           expectError(await send(outsider.owner.token), 'forbidden');
           expectError(await send(support.token), 'role_not_permitted');
         }
-        expectError(await send(club.owner.token), 'malformed_request');
+        const key = await buildApiKey(club.id, scopes);
+        const isOfProgram = operation.roles?.length === 0;
+        expectError(await send(isOfProgram ? key.token : club.owner.token), 'malformed_request');
       },
     );
   });

@@ -4,7 +4,7 @@ import type { CallerKind, ContractOperation, OperationId } from '../../contract/
 import { isObject } from '../../contract/openapi.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { rowsOfClubs } from '../toolkit/assert/club-rows.ts';
-import { buildFurnishedClub, type FurnishedClub } from '../toolkit/builders/furnished-club.ts';
+import { buildFurnishedClub, permittedToken, type FurnishedClub } from '../toolkit/builders/furnished-club.ts';
 import { call, someAddress, testApi, visible, type Answer, type Call } from '../toolkit/drive/api.ts';
 import { nameOf, pathOf, sentTo, type PathParameters } from '../toolkit/drive/every-operation.ts';
 import {
@@ -21,7 +21,6 @@ import {
 } from '../toolkit/drive/named-records.ts';
 
 const codeOf = ({ status, body }: Answer): number | string => (status < 400 ? status : body.error.code);
-const tokenOf = (club: FurnishedClub, kind: CallerKind) => (kind === 'student' ? club.student : club.owner).token;
 
 /** Returns the ids for the path. They name the club's own records, unless `others` replaces an id. */
 function idsFor(
@@ -41,7 +40,7 @@ function carriedBy(
   named?: string,
 ): Call {
   const body = bodyAbout(operation, own.records, named);
-  return { ...(kind && { token: tokenOf(own, kind) }), ...sentTo(operation), ...(body && { body }) };
+  return { ...(kind && { token: permittedToken(operation, kind, own) }), ...sentTo(operation), ...(body && { body }) };
 }
 
 /** Removes the values that have the time of the answer: signatures of file addresses, and the cursor of the log of events. */

@@ -99,6 +99,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'api_keys(secret_hash)',
     'sales_connections(token_hash)',
     'sign_in_challenges(token_hash)',
+    'session_links(token_hash)',
     'student_sessions(token_hash)',
   ],
   'from a sequence, or a name that the service gives an object': [

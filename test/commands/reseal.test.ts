@@ -37,6 +37,7 @@ const notSealed: Readonly<Record<string, string>> = {
   'sales_connections.token_hash': 'hash',
   'sales_notices.body': 'as it came',
   'sign_in_challenges.token_hash': 'hash',
+  'session_links.token_hash': 'hash',
   'sign_up_networks.network_key': 'hash of a network',
   'student_import_addresses.address_key': 'hash of an address',
   'student_sessions.token_hash': 'hash',

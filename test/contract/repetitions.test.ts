@@ -31,6 +31,7 @@ describe('repeated requests in the contract', () => {
     const repeatable: OperationId[] = [
       'checkMailDomain',
       'completeMedia',
+      'createStudentSessionLink',
       'downloadRepository',
       'dryRunAutomation',
       'importSuppressions',
@@ -145,6 +146,7 @@ describe('addresses in answers', () => {
     'RegistrationLink/url': 'a page of the classroom',
     'Mentorship/meeting_url': 'a link that the club has written',
     'OwnMentorshipSession/meeting_url': 'a link that the club has written',
+    'SessionLink/url': 'a credential, in an answer that is never stored',
     'SalesConnectionWithToken/url':
       'a lasting address, which an administrator must be able to read again after a lost answer',
     'EventCertificate/verify_url': 'a public page',

@@ -12,6 +12,7 @@ import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { emptyTables, keptOfClub, needlesIn, tracesInTables, type Needles } from '../toolkit/assert/traces.ts';
+import { buildApiKey } from '../toolkit/builders/api-keys.ts';
 import { buildOpenCourse } from '../toolkit/builders/access.ts';
 import { buildMaterial, buildOpenAgent } from '../toolkit/builders/agents.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
@@ -168,6 +169,9 @@ describe('the removal of a student', function () {
       send(method, `${at}/classroom${path}`, { token, ...(body !== undefined && { body }) });
     await send('POST', '/v1/auth/password-reset', { body: { club_id: club.id, email } });
     await send('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
+    const site = await buildApiKey(club.id, ['sessions:write']);
+    const landing = { path: `/${needleOf('landing')}` };
+    await send('POST', `${at}/students/${studentId}/session-links`, { token: site.token, body: landing });
     await noteFilledTables();
 
     // Completes two courses, and revokes one of the two certificates.
@@ -431,6 +435,7 @@ describe('the removal of a student', function () {
       question: needleOf('question'),
       answer: needleOf('answer'),
       title: needleOf('title'),
+      'path of a session link': needleOf('landing'),
       'id of a request to the model': requestId,
     };
     const bucket = await testBucket();

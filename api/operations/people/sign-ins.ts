@@ -87,3 +87,16 @@ export async function openByCode<Opened extends Session>(
   const isKnown = await isKnownNetwork(limiter, { account: accountOf(named), ip, now: now.getTime() });
   return openByMail(request, () => open({ ...client, isNew: !isKnown }));
 }
+
+/**
+ * The club vouches for the student of a session link. So the device and the client's network then count as known (ENTRY-6).
+ * @throws the errors of `open`
+ */
+export async function openByLink<Opened extends Session>(
+  request: Request,
+  open: () => Promise<Opened>,
+): Promise<Opened & { device_token: string }> {
+  const session = await openByMail(request, open);
+  const account = accountOf('student' in session ? session.student : session.administrator);
+  return { ...session, device_token: deviceToken(request.deps.vault, account, request.now) };
+}

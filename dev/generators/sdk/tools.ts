@@ -16,6 +16,8 @@ const prefix = '#/components/schemas/';
 
 /** Fields with a credential that an answer shows once. */
 const secretFields: ReadonlySet<string> = new Set(['secret', 'token']);
+/** A session link makes its holder a student, so no assistant may get one (SDK-12). */
+const scopesWithoutTools: ReadonlySet<string> = new Set(['sessions:write']);
 /** The answer of an operation that prepares an upload. An assistant cannot send the bytes. */
 const uploadSchema = 'UploadDescriptor';
 
@@ -85,7 +87,7 @@ export function toolsFile(document: ContractDocument, marker: string): string {
 /** A tool takes and answers JSON, and its answer has no credential and no upload. */
 function isTool(document: ContractDocument, operation: OperationObject): boolean {
   const scope = operation['x-scope'];
-  if (scope === undefined || scope === anyScope) return false;
+  if (scope === undefined || scope === anyScope || scopesWithoutTools.has(scope)) return false;
   const bodies = Object.keys(operation.requestBody?.content ?? {});
   const answer = answerOf(document, operation);
   const types = Object.keys(answer);

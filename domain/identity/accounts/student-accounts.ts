@@ -4,7 +4,7 @@
  */
 import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
-import { IsNull } from 'typeorm';
+import { IsNull, Not } from 'typeorm';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -180,8 +180,9 @@ export async function exchangeStudentCode(
 }
 
 /**
- * Sets the first password of an invited student, or of a student who lost the password of the sign-up.
- * @throws DomainError weak_password, password_exists
+ * Sets the first password of an invited student, or of a student who lost the password of the sign-up. The address must be confirmed: a
+ * session link opens a session without this proof, and the password would otherwise stay when the owner of the address confirms it (ENTRY-4).
+ * @throws DomainError weak_password, password_exists, email_not_verified
  */
 export async function setStudentPassword(
   { db, storage }: StudentDeps,
@@ -190,12 +191,13 @@ export async function setStudentPassword(
 ): Promise<RecordOf<'Student'>> {
   const owner = await findStudentAccount(db, studentId);
   if (!owner) throw new DomainError('unauthenticated', 'The account was removed meanwhile.');
+  if (!owner.isVerified) throw emailNotVerified();
   requireStrongPassword(password, owner);
   const passwordHash = await hashPassword(password);
   return db.transaction(async (tx) => {
     const { affected } = await tx.manager.update(
       Student,
-      { id: studentId, passwordHash: IsNull(), removedAt: IsNull() },
+      { id: studentId, passwordHash: IsNull(), removedAt: IsNull(), verifiedAt: Not(IsNull()) },
       { passwordHash },
     );
     if (affected === 0) throw new RefusalToPerson('password_exists', 'refusal.password_exists');
@@ -245,6 +247,7 @@ async function mailIfKnown(
   });
 }
 
+/** Opens a session. The caller has locked the student. @returns its record, with the token */
 export async function openStudentSession(
   tx: Transaction,
   storage: ObjectStore,

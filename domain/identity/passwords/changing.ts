@@ -8,7 +8,7 @@ import type { VaultDeps } from '../../deps.ts';
 import { withdrawTokensOf } from '../../mail/codes/one-time-tokens.ts';
 import { requestMail } from '../../mail/transactional/requests.ts';
 import { readHasSecondFactor } from '../accounts/administrator-accounts.ts';
-import { invalidCredentials } from '../accounts/credentials.ts';
+import { emailNotVerified, invalidCredentials } from '../accounts/credentials.ts';
 import { endOtherSessions, type CallerKind } from '../sessions/sessions.ts';
 import { freshFactorRequired, isFresh, type SignInProofs } from '../sessions/sign-in-rules.policy.ts';
 import { findAdministratorAccount, findStudentAccount, type PasswordAccount } from './owners.ts';
@@ -30,7 +30,7 @@ export interface PasswordChanger {
  * password may choose the first one, because an invitation or a code has proven the address. An administrator without a password needs a
  * fresh proof (FAC-2).
  * @throws DomainError invalid_credentials (the present password is wrong, or is missing, or the account has none), fresh_factor_required,
- *   weak_password
+ *   email_not_verified, weak_password
  */
 export async function changePassword(
   { db, vault }: VaultDeps,
@@ -64,15 +64,19 @@ const findAccount = { student: findStudentAccount, admin: findAdministratorAccou
 >;
 const tableOf = { student: 'students', admin: 'administrators' } as const satisfies Record<CallerKind, string>;
 
-/** @throws DomainError invalid_credentials, fresh_factor_required */
+/**
+ * A session link proves no address, so an unconfirmed account cannot choose its first password (ENTRY-4).
+ * @throws DomainError invalid_credentials, fresh_factor_required, email_not_verified
+ */
 async function requireProof(
   db: Queries,
   { id, proofs }: PasswordChanger,
-  { passwordHash }: PasswordAccount,
+  { passwordHash, isVerified }: PasswordAccount,
   current: string | undefined,
   now: Date,
 ): Promise<void> {
   if (passwordHash === null && current === undefined) {
+    if (!isVerified) throw emailNotVerified();
     if (proofs && !isFresh(proofs, await readHasSecondFactor(db, id), now)) throw freshFactorRequired();
     return;
   }

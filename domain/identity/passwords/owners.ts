@@ -8,6 +8,8 @@ import type { PasswordOwner } from './password-rules.ts';
 export interface PasswordAccount extends PasswordOwner {
   /** Null if the account has no password. */
   passwordHash: string | null;
+  /** Whether the address was confirmed. */
+  isVerified: boolean;
   /** The student's club; null for an administrator. */
   clubId: Id | null;
 }
@@ -20,7 +22,8 @@ export async function findStudentAccount(db: Queries, studentId: Id): Promise<Pa
     club: string;
     clubId: Id;
     passwordHash: string | null;
-  }>(sql`SELECT student.email, student.name, club.name AS club, student.club_id AS "clubId", student.password_hash AS "passwordHash"
+    isVerified: boolean;
+  }>(sql`SELECT student.email, student.name, club.name AS club, student.verified_at IS NOT NULL AS "isVerified", student.club_id AS "clubId", student.password_hash AS "passwordHash"
        FROM students student JOIN clubs club ON club.id = student.club_id
       WHERE student.id = ${studentId} AND student.removed_at IS NULL`);
   if (!row) return undefined;
@@ -30,8 +33,8 @@ export async function findStudentAccount(db: Queries, studentId: Id): Promise<Pa
 
 /** @returns undefined if there is no such administrator */
 export async function findAdministratorAccount(db: Queries, administratorId: Id): Promise<PasswordAccount | undefined> {
-  const row = await db.one<{ email: string; name: string; passwordHash: string | null }>(
-    sql`SELECT email, name, password_hash AS "passwordHash" FROM administrators WHERE id = ${administratorId}`,
+  const row = await db.one<{ email: string; name: string; isVerified: boolean; passwordHash: string | null }>(
+    sql`SELECT email, name, verified_at IS NOT NULL AS "isVerified", password_hash AS "passwordHash" FROM administrators WHERE id = ${administratorId}`,
   );
   if (!row) return undefined;
   const { name, ...account } = row;

@@ -204,6 +204,7 @@ describe('mcp: the tools', () => {
     expect(others.toSorted()).to.deep.equal(
       [
         'createSalesConnection',
+        'createStudentSessionLink',
         'getCertificatePdf',
         'importStudents',
         'importSuppressions',

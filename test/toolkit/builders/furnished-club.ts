@@ -3,6 +3,7 @@
  * e-mails.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { CallerKind, ContractOperation } from '../../../contract/contract.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { unsubscribeToken } from '../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
@@ -113,6 +114,8 @@ const email = 'stella@example.com';
 
 export interface FurnishedClub extends TestClub {
   student: TestStudent;
+  /** An API key for the operations that no person may call. */
+  program: { token: string };
   records: Records;
 }
 
@@ -134,9 +137,13 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
     furnishAutomations(scene),
   ]);
   const apiKey = await buildApiKey(club.id, ['students:read'], { createdBy: club.owner.id });
+  const program = await buildApiKey(club.id, ['sessions:write']);
+  // A use within 5 minutes writes nothing, so the tests can compare all rows before and after a refused request.
+  await (await testDatabase()).query(`UPDATE api_keys SET last_used_at = $2 WHERE id = $1`, [program.id, new Date()]);
   return {
     ...club,
     student,
+    program,
     records: {
       student: student.id,
       apiKey: apiKey.id,
@@ -600,4 +607,14 @@ async function insert(table: string, columns: Record<string, unknown>): Promise<
     row.map(([, value]) => value),
   );
   return typeof columns['id'] === 'string' ? columns['id'] : id;
+}
+
+/** @returns the token of a caller whom the operation permits: the student, the owner, or the program if no role may call */
+export function permittedToken(
+  { roles }: Pick<ContractOperation, 'roles'>,
+  kind: CallerKind,
+  { student, owner, program }: Pick<FurnishedClub, 'student' | 'owner' | 'program'>,
+): string {
+  if (roles?.length === 0) return program.token;
+  return (kind === 'student' ? student : owner).token;
 }

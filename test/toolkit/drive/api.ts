@@ -151,12 +151,15 @@ export function expectError(answer: Answer, code: ErrorCode): void {
   expect(Object.keys(answer.body.error)).to.deep.equal(['code', 'message', ...more]);
 }
 
+/** These headers differ in two answers to the same request. */
+const ofRequest: ReadonlySet<string> = new Set(['date', 'x-request-id', 'ratelimit']);
+
 /**
- * Returns the parts of an answer that a caller can see, except the request id and the time. If these parts of two answers are equal, a
+ * Returns the parts of an answer that a caller can see, except the request id, the time and the remaining calls of a key. If these parts of two answers are equal, a
  * caller cannot distinguish the answers.
  */
 export function visible({ status, text, headers }: Answer): string {
-  const fields = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
+  const fields = [...headers].filter(([name]) => !ofRequest.has(name));
   return JSON.stringify([status, text, fields]);
 }
 

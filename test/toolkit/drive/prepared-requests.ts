@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { CallerKind, ContractOperation, OperationId } from '../../../contract/contract.ts';
 import type { JsonObject } from '../../../contract/openapi.ts';
-import { buildFurnishedClub, type FurnishedClub } from '../builders/furnished-club.ts';
+import { buildFurnishedClub, permittedToken, type FurnishedClub } from '../builders/furnished-club.ts';
 import { buildMedia } from '../builders/media.ts';
 import { testDatabase } from '../stack/database.ts';
 import { call, type Call } from './api.ts';
@@ -86,6 +86,6 @@ export async function requestOf(
   const ids = Object.fromEntries(records.map(({ place, record }) => [place, club.records[record]]));
   const example = bodyAbout(operation, club.records);
   const body = example && { ...example, ...(await preparations[operation.operationId]?.body?.(club)) };
-  const { token } = kind === 'student' ? club.student : club.owner;
+  const token = permittedToken(operation, kind, club);
   return { ...sentTo(operation), ...(body && { body }), token, path: pathOf(operation, { clubId: club.id, ...ids }) };
 }

@@ -142,9 +142,10 @@ const strangers: readonly CallerName[] = [
 function callerFor(draw: Draw, { auth, roles, scope }: ContractOperation, permitted: number): CallerName {
   if (auth.length === 0) return draw.chance(0.9) ? 'nobody' : draw.pick(['owner', 'student', 'malformed']);
   const kinds = permittedCallers[draw.pick(auth)];
+  if (roles?.length === 0 && draw.chance(permitted / 100)) return 'key';
   if (permitted === 100) return kinds[0] ?? 'nobody';
   if (scope !== undefined && draw.chance(shareOfKeys)) return 'key';
-  if (draw.chance(permitted / 100))
+  if (roles?.length !== 0 && draw.chance(permitted / 100))
     return draw.pick(kinds.filter((name) => !(name in ranks) || !roles || roles.includes(name)));
   return draw.pick([...strangers, 'key', ...permittedCallers.student, ...permittedCallers.admin]);
 }

@@ -101,6 +101,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
           publicFilesUrl: 'https://files.test',
         },
         fromAddress: 'news@platform.test',
+        marks: { providers: [], returnAddress: undefined },
         warmUps: { clubs: [firstDay], domains: [] },
         publicUrl: 'https://api.test',
         onOutcome: () => {},

@@ -1,0 +1,335 @@
+import { expect } from 'chai';
+import { Webhook } from 'standardwebhooks';
+import {
+  mailgunNotice,
+  resendNotice,
+  sendgridNotice,
+  postmarkNotice,
+  brevoNotice,
+  postBounces,
+  type PostedNotice,
+  type ReportedMail,
+} from '../../dev/clients/mail-providers.ts';
+import { listSuppressions } from '../../domain/mail/suppressions/suppressions.ts';
+import { mailProviders, type MailProvider } from '../../domain/mail/notices/providers/words.policy.ts';
+import { Mail } from '../../entities/mail/mail.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { noticeOf, noticeToken, providerKeys, providerSettings } from '../toolkit/builders/provider-keys.ts';
+import { callAt, clock, expectError } from '../toolkit/drive/api.ts';
+import { sendCampaign, type SentMail } from '../toolkit/drive/campaigns.ts';
+import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
+import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const signing = ['mailgun', 'sendgrid', 'resend'] as const;
+/** How long the signatures of each provider are valid. */
+const validMs = { mailgun: 12 * hour, sendgrid: 25 * hour, resend: 5 * minute };
+
+describe('notices of mail providers in their own formats (BNC-1 to BNC-5)', () => {
+  let deps: Awaited<ReturnType<typeof testDeps>>;
+  let api: ServedApp;
+  before(async () => {
+    deps = await testDeps();
+    api = await serveApp({ env: providerSettings });
+  });
+  after(() => api.close());
+
+  const sentAt = () => new Date(Math.floor(clock.now().getTime() / second - 3_600) * second);
+  const send = (count: number) => sendCampaign({ count, now: sentAt() });
+  const later = (seconds: number) => new Date(sentAt().getTime() + seconds * second);
+  const post = (provider: string, { raw, headers }: PostedNotice, token = noticeToken) =>
+    callAt(api.base, 'POST', `/webhooks/mail/${provider}/${token}`, { raw, headers });
+  const timesOf = async (mailId: Id) => {
+    const { deliveredAt, bouncedAt, softBouncedAt, complainedAt } = await deps.db.manager.findOneByOrFail(Mail, {
+      id: mailId,
+    });
+    return {
+      delivered: deliveredAt?.getTime(),
+      bounced: bouncedAt?.getTime(),
+      soft_bounced: softBouncedAt?.getTime(),
+      complained: complainedAt?.getTime(),
+    };
+  };
+  const noTimes = { delivered: undefined, bounced: undefined, soft_bounced: undefined, complained: undefined };
+  const reasons = async (clubId: Id) => {
+    const { rows } = await listSuppressions(deps, clubId, { page: 1, page_size: 100 });
+    return rows.map(({ reason }) => String(reason)).toSorted();
+  };
+  const only = ([mail]: readonly SentMail[]): SentMail => {
+    if (!mail) throw new Error('No mail was sent');
+    return mail;
+  };
+
+  for (const provider of mailProviders) {
+    it(`record each kind of event of ${provider}, and suppress after a bounce and a complaint`, async () => {
+      const { club, mails } = await send(4);
+      const kinds = ['delivered', 'bounced', 'soft_bounced', 'complained'] as const;
+      for (const [place, kind] of kinds.entries()) {
+        const mailId = mails[place]?.mailId ?? '';
+        const at = later(place);
+        expect((await post(provider, noticeOf(provider, { kind, at, mailId }))).status).to.equal(200);
+        expect(await timesOf(mailId)).to.deep.equal({ ...noTimes, [kind]: at.getTime() });
+      }
+      expect(await reasons(club.id)).to.deep.equal(['bounce', 'complaint']);
+    });
+
+    it(`of ${provider} change nothing when they are repeated, and get the same answer`, async () => {
+      const { mailId } = only((await send(1)).mails);
+      const notice = noticeOf(provider, { kind: 'bounced', at: later(1), mailId });
+      const answers = await Promise.all([post(provider, notice), post(provider, notice), post(provider, notice)]);
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
+      const before = { times: await timesOf(mailId), rows: await rowCounts() };
+      expect((await post(provider, notice)).body).to.deep.equal({ data: { accepted: true } });
+      expect({ times: await timesOf(mailId), rows: await rowCounts() }).to.deep.equal(before);
+    });
+
+    it(`of ${provider} concern only the club of the named mail, not a foreign mail with the provider's id`, async () => {
+      const [first, other] = [await send(1), await send(1)];
+      const [mine, theirs] = [only(first.mails), only(other.mails)];
+      const providerId = `shared-${newId()}`;
+      await deps.db.manager.update(Mail, theirs.mailId, { providerId });
+      const messageId = theirs.message.messageId;
+      const at = later(1);
+      const notice = noticeOf(provider, { kind: 'bounced', at, mailId: mine.mailId, messageId, providerId });
+      expect((await post(provider, notice)).status).to.equal(200);
+      const foreign = noticeOf(provider, { kind: 'complained', at, mailId: newId(), messageId, providerId });
+      expect((await post(provider, foreign)).status).to.equal(200);
+      expect(await timesOf(mine.mailId)).to.deep.equal({ ...noTimes, bounced: at.getTime() });
+      expect(await timesOf(theirs.mailId)).to.deep.equal(noTimes);
+      expect(await reasons(first.club.id)).to.deep.equal(['bounce']);
+      expect(await reasons(other.club.id)).to.deep.equal([]);
+    });
+
+    it(`of ${provider} with a wrong token get 404 before the body is read, and write nothing`, async () => {
+      const { mailId } = only((await send(1)).mails);
+      const before = await rowCounts();
+      const notice = noticeOf(provider, { kind: 'bounced', at: later(1), mailId });
+      expectError(await post(provider, notice, `${noticeToken}x`), 'not_found');
+      expectError(await post(provider, { ...notice, raw: '{' }, 'wrong'), 'not_found');
+      expect(await rowCounts()).to.deep.equal(before);
+      expect(await timesOf(mailId)).to.deep.equal(noTimes);
+    });
+
+    it(`of ${provider} are read without words that are ignored, times that are missing and ids of the wrong type`, async () => {
+      const { mailId } = only((await send(1)).mails);
+      const { raw } = noticeOf(provider, { kind: 'bounced', at: later(1), mailId });
+      for (const changed of [raw.replaceAll(/"(\d{4}-[^"]*|event-time)"/g, '"yesterday"'), raw.replaceAll(mailId, '')])
+        if (provider === 'postmark' || provider === 'brevo')
+          expect(
+            (
+              await post(provider, {
+                raw: changed,
+                headers: noticeOf(provider, { kind: 'bounced', at: later(1) }).headers,
+              })
+            ).status,
+          ).to.equal(200);
+      expect((await timesOf(mailId)).complained).to.equal(undefined);
+    });
+  }
+
+  for (const provider of ['mailgun', 'sendgrid', 'brevo'] as const)
+    it(`of ${provider} find their mail by its Message-ID`, async () => {
+      const { mailId, message } = only((await send(1)).mails);
+      const { messageId } = message;
+      expect((await post(provider, noticeOf(provider, { kind: 'bounced', at: later(1), messageId }))).status).to.equal(
+        200,
+      );
+      expect((await timesOf(mailId)).bounced).to.equal(later(1).getTime());
+    });
+
+  for (const provider of ['postmark', 'sendgrid', 'resend'] as const)
+    it(`of ${provider} find their mail by the id in the reply of the mail server`, async () => {
+      const providerId = newId();
+      const sent = await sendCampaign({ count: 1, now: sentAt() }, () => ({
+        kind: 'accepted',
+        reply: `250 2.0.0 Ok: queued as ${providerId}`,
+      }));
+      const { mailId } = only(sent.mails);
+      expect((await post(provider, noticeOf(provider, { kind: 'bounced', at: later(1), providerId }))).status).to.equal(
+        200,
+      );
+      expect((await timesOf(mailId)).bounced).to.equal(later(1).getTime());
+    });
+
+  it('of SendGrid and Brevo may have events of two clubs in one request, which stay apart', async () => {
+    const [one, other] = [await send(1), await send(1)];
+    const [mine, theirs] = [only(one.mails).mailId, only(other.mails).mailId];
+    const events: ReportedMail[] = [
+      { kind: 'bounced', at: later(1), mailId: mine },
+      { kind: 'complained', at: later(2), mailId: theirs },
+      { kind: 'delivered', at: later(1), mailId: newId() },
+    ];
+    expect((await post('sendgrid', sendgridNotice(events, providerKeys.sendgrid))).status).to.equal(200);
+    expect(await reasons(one.club.id)).to.deep.equal(['bounce']);
+    expect(await reasons(other.club.id)).to.deep.equal(['complaint']);
+    const batch = [mine, theirs].map((mailId) => brevoNotice({ kind: 'delivered', at: later(3), mailId }).raw);
+    const raw = `[${batch.join(',')}]`;
+    expect(
+      (await post('brevo', { raw, headers: brevoNotice({ kind: 'delivered', at: later(3) }).headers })).status,
+    ).to.equal(200);
+    expect([(await timesOf(mine)).delivered, (await timesOf(theirs)).delivered]).to.deep.equal([
+      later(3).getTime(),
+      later(3).getTime(),
+    ]);
+  });
+
+  for (const provider of signing) {
+    it(`of ${provider} are refused with one answer if anything signed is changed, and leave nothing behind`, async () => {
+      const { mailId } = only((await send(1)).mails);
+      const good = noticeOf(provider, { kind: 'bounced', at: later(1), mailId });
+      const other = noticeOf(provider, { kind: 'bounced', at: later(1), mailId }, new Date(Date.now() - 2 * second));
+      const before = await rowCounts();
+      const withHeaders = (change: (value: string) => string): PostedNotice => ({
+        raw: good.raw,
+        headers: Object.fromEntries(
+          Object.entries(good.headers).map(([name, value]) => [name, name === 'content-type' ? value : change(value)]),
+        ),
+      });
+      const changed: PostedNotice[] =
+        provider === 'mailgun'
+          ? [
+              { ...good, raw: good.raw.replace(/"signature":"./, '"signature":"x') },
+              { ...good, raw: good.raw.replace(/"token":"./, '"token":"x') },
+              { ...good, raw: good.raw.replace(/"timestamp":"\d/, '"timestamp":"2') },
+              { ...good, raw: good.raw.replace(/"signature":\{.*?\}/, '"signature":{}') },
+              { ...good, raw: `[${good.raw},${good.raw}]` },
+              { ...good, raw: '{}' },
+            ]
+          : [
+              { ...good, raw: `${good.raw} ` },
+              { ...good, headers: { 'content-type': 'application/json' } },
+              { ...good, headers: other.headers, raw: good.raw.replace(mailId, newId()) },
+              withHeaders((value) => `${value}x`),
+              withHeaders(() => ''),
+            ];
+      const messages = new Set<string>();
+      await eachCase(changed, async (notice) => {
+        const answer = await post(provider, notice);
+        expectError(answer, 'signature_invalid');
+        messages.add(answer.body.error.message);
+      });
+      expect(messages.size).to.equal(1);
+      expect(await rowCounts()).to.deep.equal(before);
+      expect(await timesOf(mailId)).to.deep.equal(noTimes);
+    });
+
+    it(`of ${provider} are refused if they were signed too long ago or in the future`, async () => {
+      const { mailId } = only((await send(1)).mails);
+      const at = (ms: number) =>
+        noticeOf(provider, { kind: 'bounced', at: later(1), mailId }, new Date(clock.now().getTime() + ms));
+      expectError(await post(provider, at(-validMs[provider] - minute)), 'signature_invalid');
+      expectError(await post(provider, at(6 * minute)), 'signature_invalid');
+      expect(await timesOf(mailId)).to.deep.equal(noTimes);
+      expect((await post(provider, at(minute - validMs[provider]))).status).to.equal(200);
+      expect((await timesOf(mailId)).bounced).to.equal(later(1).getTime());
+    });
+
+    it(`of ${provider} are not recorded a second time, even if the rows of the first time are gone`, async () => {
+      const { mailId } = only((await send(1)).mails);
+      const notice = noticeOf(provider, { kind: 'bounced', at: later(1), mailId });
+      await post(provider, notice);
+      await deps.db.run(sql`UPDATE mails SET bounced_at = NULL WHERE id = ${mailId}`);
+      expect((await post(provider, notice)).status).to.equal(200);
+      expect(await timesOf(mailId)).to.deep.equal(noTimes);
+    });
+  }
+
+  it('of Mailgun are refused if a token is used again with another body', async () => {
+    const { mailId } = only((await send(1)).mails);
+    const signed = { signedAt: new Date(), token: newId() };
+    const opened = mailgunNotice({ kind: 'delivered', at: later(1), mailId: newId() }, providerKeys.mailgun, signed);
+    expect((await post('mailgun', opened)).status).to.equal(200);
+    const before = await rowCounts();
+    const forged = mailgunNotice({ kind: 'bounced', at: later(1), mailId }, providerKeys.mailgun, signed);
+    expectError(await post('mailgun', forged), 'signature_invalid');
+    expect(await rowCounts()).to.deep.equal(before);
+    expect(await timesOf(mailId)).to.deep.equal(noTimes);
+  });
+
+  it('of Resend may be signed again for a repetition with the same id, which changes nothing', async () => {
+    const { mailId } = only((await send(1)).mails);
+    const mail = { kind: 'bounced', at: later(1), mailId } as const;
+    const id = `msg_${newId()}`;
+    await post('resend', resendNotice(mail, providerKeys.resend, { id, signedAt: new Date(Date.now() - 10 * second) }));
+    await deps.db.run(sql`UPDATE mails SET bounced_at = NULL WHERE id = ${mailId}`);
+    expect((await post('resend', resendNotice(mail, providerKeys.resend, { id }))).status).to.equal(200);
+    expect(await timesOf(mailId)).to.deep.equal(noTimes);
+  });
+
+  it('of Resend are signed as the library of Standard Webhooks signs them', async () => {
+    const { mailId } = only((await send(1)).mails);
+    const { raw } = resendNotice({ kind: 'bounced', at: later(1), mailId }, providerKeys.resend);
+    const [id, at] = [`msg_${newId()}`, new Date()];
+    const headers = {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(at.getTime() / second)),
+      'webhook-signature': `v1,${'A'.repeat(43)}= ${new Webhook(providerKeys.resend).sign(id, at, raw)}`,
+    };
+    expect((await post('resend', { raw, headers })).status).to.equal(200);
+    expect((await timesOf(mailId)).bounced).to.equal(later(1).getTime());
+  });
+
+  it('get 501 if the provider is not configured, and 404 for an unknown provider', async () => {
+    const lone = await serveApp({ env: { ...providerSettings, MAIL_PROVIDERS: 'postmark' } });
+    try {
+      for (const provider of mailProviders.filter((one) => one !== 'postmark')) {
+        const { raw, headers } = noticeOf(provider, { kind: 'bounced', at: later(1), mailId: newId() });
+        const answer = await callAt(lone.base, 'POST', `/webhooks/mail/${provider}/${noticeToken}`, { raw, headers });
+        expectError(answer, 'not_configured');
+      }
+    } finally {
+      await lone.close();
+    }
+    const { raw, headers } = postmarkNotice({ kind: 'bounced', at: later(1), mailId: newId() });
+    expect((await post('nobody' as MailProvider, { raw, headers })).status).to.be.oneOf([404, 422]);
+  });
+
+  it('are malformed if the body is no object and no list of objects', async () => {
+    const { headers } = postmarkNotice({ kind: 'bounced', at: later(1) });
+    await eachCase(
+      ['', '{', '"x"', '7', 'null', '[7]', '[[]]', '[null]', `${'['.repeat(40)}${']'.repeat(40)}`],
+      async (raw) => expectError(await post('postmark', { raw, headers }), 'malformed_request'),
+    );
+  });
+
+  it('may have 768 KB with 1,500 events, as SendGrid sends them', async () => {
+    const { mailId } = only((await send(1)).mails);
+    const events = Array.from({ length: 1_500 }, (_, place) => ({
+      kind: 'soft_bounced' as const,
+      at: later(-place),
+      mailId,
+      messageId: `<${'x'.repeat(200)}@relay.example>`,
+    }));
+    const notice = sendgridNotice(events, providerKeys.sendgrid);
+    expect(Buffer.byteLength(notice.raw)).to.be.within(600_000, 1_000_000);
+    expect((await post('sendgrid', notice)).status).to.equal(200);
+    expect((await timesOf(mailId)).soft_bounced).to.equal(later(-1_499).getTime());
+  });
+
+  it('pass over events with impossible ids and times', async () => {
+    const { headers } = postmarkNotice({ kind: 'bounced', at: later(1) });
+    const texts = ['a\u0000b', '\ud800', 'x'.repeat(100_000), 7, null, {}, [], true];
+    for (const [index, MessageID] of texts.entries()) {
+      const BouncedAt = texts[texts.length - 1 - index];
+      const reports = [
+        { RecordType: 'Bounce', Type: 'HardBounce', MessageID, BouncedAt: later(1).toISOString(), Metadata: MessageID },
+        { RecordType: 'Bounce', Type: 'HardBounce', MessageID: 'x', BouncedAt, Metadata: { 'mail-id': MessageID } },
+        { RecordType: MessageID, Type: '__proto__', MessageID, BouncedAt },
+      ];
+      expect((await post('postmark', { raw: JSON.stringify(reports), headers })).status).to.equal(200);
+    }
+  });
+
+  it('can be shown by the tour: a bounce by Postmark, and a signed bounce by Mailgun', async () => {
+    const { club, mails } = await send(2);
+    const [postmark = '', mailgun = ''] = mails.map(({ mailId }) => mailId);
+    const service = { api: api.base, token: noticeToken, signingKey: providerKeys.mailgun };
+    await postBounces(service, { postmark, mailgun }, later(1));
+    expect(await reasons(club.id)).to.deep.equal(['bounce', 'bounce']);
+  });
+});

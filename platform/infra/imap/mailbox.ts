@@ -34,7 +34,7 @@ const [connectMs, answerMs] = [10_000, 20_000];
 /** A search in a folder with 100,000 messages answers with 700 KB. */
 const mostAnswerBytes = 2_097_152;
 
-/** A server on this machine needs no TLS. */
+/** A server on this machine needs no TLS, but uses it if it can. */
 const isLoopback = (host: string) => /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host);
 
 /**
@@ -53,7 +53,7 @@ export async function withMailbox<T>(
     host: url.hostname.replaceAll(/[[\]]/g, ''),
     port: url.port === '' ? (secure ? 993 : 143) : Number(url.port),
     secure,
-    ...(!secure && { doSTARTTLS: !isLoopback(url.hostname) }),
+    ...(!secure && !isLoopback(url.hostname) && { doSTARTTLS: true }),
     auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
     logger: false,
     disableAutoIdle: true,

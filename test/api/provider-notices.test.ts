@@ -119,11 +119,11 @@ describe('notices of mail providers in their own formats (BNC-1, BNC-2, BNC-4)',
   for (const provider of ['postmark', 'sendgrid', 'resend'] as const)
     it(`of ${provider} find their mail by the id in the reply of the mail server`, async () => {
       const providerId = newId();
-      const sent = await sendCampaign({ count: 1, now: sentAt() }, () => ({
+      const campaign = await sendCampaign({ count: 1, now: sentAt() }, () => ({
         kind: 'accepted',
         reply: `250 2.0.0 Ok: queued as ${providerId}`,
       }));
-      const { mailId } = only(sent.mails);
+      const { mailId } = only(campaign.mails);
       expect((await post(provider, noticeOf(provider, { kind: 'bounced', at: later(1), providerId }))).status).to.equal(
         200,
       );

@@ -17,7 +17,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const signing = ['mailgun', 'sendgrid', 'resend'] as const;
-/** How long the signatures of each provider are valid. */
+/** The lifetime of a signature of each provider. */
 const validMs = { mailgun: 12 * hour, sendgrid: 25 * hour, resend: 5 * minute };
 
 describe('signatures of notices of mail providers (BNC-3)', () => {

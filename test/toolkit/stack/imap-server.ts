@@ -16,7 +16,7 @@ const [user, password] = ['bounces@mail.example.com', 'p@ss/word'];
 
 export interface ImapServer {
   port: number;
-  /** With the user and the password. */
+  /** The address contains the user and the password. */
   url: Secret;
   /** Stores messages as unread. */
   append(...messages: readonly string[]): Promise<void>;

@@ -117,15 +117,19 @@ export function sendgridNotice(
     sg_message_id: `${providerId}.recvd-5f9-1.0`,
     ...(mailId !== undefined && { mail_id: mailId }),
   }));
-  const [raw, timestamp] = [JSON.stringify(events), String(seconds(signedAt))];
-  const signature = createSign('sha256').update(timestamp).update(raw).sign(privateKey, 'base64');
+  const raw = JSON.stringify(events);
+  return { raw, headers: { ...json, ...sendgridSignature(raw, privateKey, signedAt) } };
+}
+
+/** @returns the headers with which SendGrid signs a body */
+export function sendgridSignature(raw: string, privateKey: KeyObject, signedAt = new Date()): Record<string, string> {
+  const timestamp = String(seconds(signedAt));
   return {
-    raw,
-    headers: {
-      ...json,
-      'x-twilio-email-event-webhook-timestamp': timestamp,
-      'x-twilio-email-event-webhook-signature': signature,
-    },
+    'x-twilio-email-event-webhook-timestamp': timestamp,
+    'x-twilio-email-event-webhook-signature': createSign('sha256')
+      .update(timestamp)
+      .update(raw)
+      .sign(privateKey, 'base64'),
   };
 }
 
@@ -153,14 +157,20 @@ export function resendNotice(
       ...((kind === 'bounced' || kind === 'soft_bounced') && { bounce: bounce[kind] }),
     },
   });
+  return { raw, headers: { ...json, ...resendSignature(raw, secret, { signedAt, id }) } };
+}
+
+/** @returns the headers with which Resend signs a body */
+export function resendSignature(
+  raw: string,
+  secret: string,
+  { signedAt, id }: { signedAt: Date; id: string },
+): Record<string, string> {
   const timestamp = String(seconds(signedAt));
   const signature = createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
     .update(`${id}.${timestamp}.${raw}`)
     .digest('base64');
-  return {
-    raw,
-    headers: { ...json, 'svix-id': id, 'svix-timestamp': timestamp, 'svix-signature': `v1,${signature}` },
-  };
+  return { 'svix-id': id, 'svix-timestamp': timestamp, 'svix-signature': `v1,${signature}` };
 }
 
 /**

@@ -12,7 +12,7 @@ import { mailProviders } from '../../domain/mail/notices/providers/words.policy.
 import { Mail } from '../../entities/mail/mail.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
-import { noticeOf, noticeToken, providerKeys, providerSettings } from '../toolkit/builders/provider-keys.ts';
+import { providerNoticeOf, noticeToken, providerKeys, providerSettings } from '../toolkit/builders/provider-keys.ts';
 import { callAt, clock, expectError } from '../toolkit/drive/api.ts';
 import { sendCampaign, type SentMail } from '../toolkit/drive/campaigns.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
@@ -29,9 +29,14 @@ describe('notices of mail providers in their own formats (BNC-1, BNC-2, BNC-4)',
   });
   after(() => api.close());
 
-  const sentAt = () => new Date(Math.floor(clock.now().getTime() / second - 3_600) * second);
-  const send = (count: number) => sendCampaign({ count, now: sentAt() });
-  const later = (seconds: number) => new Date(sentAt().getTime() + seconds * second);
+  /** An hour before the test, at a full second, because some providers report seconds. */
+  let sentAt: Date;
+  beforeEach(() => {
+    sentAt = new Date(Math.floor(clock.now().getTime() / second - 3_600) * second);
+  });
+
+  const send = (count: number) => sendCampaign({ count, now: sentAt });
+  const later = (seconds: number) => new Date(sentAt.getTime() + seconds * second);
   const post = (provider: string, { raw, headers }: PostedNotice, token = noticeToken) =>
     callAt(api.base, 'POST', `/webhooks/mail/${provider}/${token}`, { raw, headers });
   const timesOf = async (mailId: Id) => {
@@ -62,7 +67,7 @@ describe('notices of mail providers in their own formats (BNC-1, BNC-2, BNC-4)',
       for (const [place, kind] of kinds.entries()) {
         const mailId = mails[place]?.mailId ?? '';
         const at = later(place);
-        expect((await post(provider, noticeOf(provider, { kind, at, mailId }))).status).to.equal(200);
+        expect((await post(provider, providerNoticeOf(provider, { kind, at, mailId }))).status).to.equal(200);
         expect(await timesOf(mailId)).to.deep.equal({ ...noTimes, [kind]: at.getTime() });
       }
       expect(await reasons(club.id)).to.deep.equal(['bounce', 'complaint']);
@@ -70,7 +75,7 @@ describe('notices of mail providers in their own formats (BNC-1, BNC-2, BNC-4)',
 
     it(`of ${provider} change nothing when they are repeated, and get the same answer`, async () => {
       const { mailId } = only((await send(1)).mails);
-      const notice = noticeOf(provider, { kind: 'bounced', at: later(1), mailId });
+      const notice = providerNoticeOf(provider, { kind: 'bounced', at: later(1), mailId });
       const answers = await Promise.all([post(provider, notice), post(provider, notice), post(provider, notice)]);
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
       const before = { times: await timesOf(mailId), rows: await rowCounts() };
@@ -85,9 +90,9 @@ describe('notices of mail providers in their own formats (BNC-1, BNC-2, BNC-4)',
       await deps.db.manager.update(Mail, theirs.mailId, { providerId });
       const messageId = theirs.message.messageId;
       const at = later(1);
-      const notice = noticeOf(provider, { kind: 'bounced', at, mailId: mine.mailId, messageId, providerId });
+      const notice = providerNoticeOf(provider, { kind: 'bounced', at, mailId: mine.mailId, messageId, providerId });
       expect((await post(provider, notice)).status).to.equal(200);
-      const foreign = noticeOf(provider, { kind: 'complained', at, mailId: newId(), messageId, providerId });
+      const foreign = providerNoticeOf(provider, { kind: 'complained', at, mailId: newId(), messageId, providerId });
       expect((await post(provider, foreign)).status).to.equal(200);
       expect(await timesOf(mine.mailId)).to.deep.equal({ ...noTimes, bounced: at.getTime() });
       expect(await timesOf(theirs.mailId)).to.deep.equal(noTimes);
@@ -98,7 +103,7 @@ describe('notices of mail providers in their own formats (BNC-1, BNC-2, BNC-4)',
     it(`of ${provider} with a wrong token get 404 before the body is read, and write nothing`, async () => {
       const { mailId } = only((await send(1)).mails);
       const before = await rowCounts();
-      const notice = noticeOf(provider, { kind: 'bounced', at: later(1), mailId });
+      const notice = providerNoticeOf(provider, { kind: 'bounced', at: later(1), mailId });
       expectError(await post(provider, notice, `${noticeToken}x`), 'not_found');
       expectError(await post(provider, { ...notice, raw: '{' }, 'wrong'), 'not_found');
       expect(await rowCounts()).to.deep.equal(before);
@@ -110,23 +115,23 @@ describe('notices of mail providers in their own formats (BNC-1, BNC-2, BNC-4)',
     it(`of ${provider} find their mail by its Message-ID`, async () => {
       const { mailId, message } = only((await send(1)).mails);
       const { messageId } = message;
-      expect((await post(provider, noticeOf(provider, { kind: 'bounced', at: later(1), messageId }))).status).to.equal(
-        200,
-      );
+      expect(
+        (await post(provider, providerNoticeOf(provider, { kind: 'bounced', at: later(1), messageId }))).status,
+      ).to.equal(200);
       expect((await timesOf(mailId)).bounced).to.equal(later(1).getTime());
     });
 
   for (const provider of ['postmark', 'sendgrid', 'resend'] as const)
     it(`of ${provider} find their mail by the id in the reply of the mail server`, async () => {
       const providerId = newId();
-      const campaign = await sendCampaign({ count: 1, now: sentAt() }, () => ({
+      const campaign = await sendCampaign({ count: 1, now: sentAt }, () => ({
         kind: 'accepted',
         reply: `250 2.0.0 Ok: queued as ${providerId}`,
       }));
       const { mailId } = only(campaign.mails);
-      expect((await post(provider, noticeOf(provider, { kind: 'bounced', at: later(1), providerId }))).status).to.equal(
-        200,
-      );
+      expect(
+        (await post(provider, providerNoticeOf(provider, { kind: 'bounced', at: later(1), providerId }))).status,
+      ).to.equal(200);
       expect((await timesOf(mailId)).bounced).to.equal(later(1).getTime());
     });
 
@@ -156,7 +161,7 @@ describe('notices of mail providers in their own formats (BNC-1, BNC-2, BNC-4)',
     const lone = await serveApp({ env: { ...providerSettings, MAIL_PROVIDERS: 'postmark' } });
     try {
       for (const provider of mailProviders.filter((one) => one !== 'postmark')) {
-        const { raw, headers } = noticeOf(provider, { kind: 'bounced', at: later(1), mailId: newId() });
+        const { raw, headers } = providerNoticeOf(provider, { kind: 'bounced', at: later(1), mailId: newId() });
         const answer = await callAt(lone.base, 'POST', `/webhooks/mail/${provider}/${noticeToken}`, { raw, headers });
         expectError(answer, 'not_configured');
       }

@@ -7,7 +7,7 @@ import { MailNoticeReceipt } from '../../entities/mail/mail-notice-receipt.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
-import { noticeOf, noticeToken, providerKeys, providerSettings } from '../toolkit/builders/provider-keys.ts';
+import { providerNoticeOf, noticeToken, providerKeys, providerSettings } from '../toolkit/builders/provider-keys.ts';
 import { callAt, clock, expectError } from '../toolkit/drive/api.ts';
 import { sendCampaign, type SentMail } from '../toolkit/drive/campaigns.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
@@ -29,9 +29,14 @@ describe('signatures of notices of mail providers (BNC-3)', () => {
   });
   after(() => api.close());
 
-  const sentAt = () => new Date(Math.floor(clock.now().getTime() / second - 3_600) * second);
-  const send = async () => only((await sendCampaign({ count: 1, now: sentAt() })).mails);
-  const later = (seconds: number) => new Date(sentAt().getTime() + seconds * second);
+  /** An hour before the test, at a full second, because some providers report seconds. */
+  let sentAt: Date;
+  beforeEach(() => {
+    sentAt = new Date(Math.floor(clock.now().getTime() / second - 3_600) * second);
+  });
+
+  const send = async () => only((await sendCampaign({ count: 1, now: sentAt })).mails);
+  const later = (seconds: number) => new Date(sentAt.getTime() + seconds * second);
   const post = (provider: string, { raw, headers }: PostedNotice, token = noticeToken) =>
     callAt(api.base, 'POST', `/webhooks/mail/${provider}/${token}`, { raw, headers });
   const timesOf = async (mailId: Id) => {
@@ -54,8 +59,12 @@ describe('signatures of notices of mail providers (BNC-3)', () => {
   for (const provider of signing) {
     it(`of ${provider} are refused with one answer if anything signed is changed, and leave nothing behind`, async () => {
       const { mailId } = await send();
-      const good = noticeOf(provider, { kind: 'bounced', at: later(1), mailId });
-      const other = noticeOf(provider, { kind: 'bounced', at: later(1), mailId }, new Date(Date.now() - 2 * second));
+      const good = providerNoticeOf(provider, { kind: 'bounced', at: later(1), mailId });
+      const other = providerNoticeOf(
+        provider,
+        { kind: 'bounced', at: later(1), mailId },
+        new Date(Date.now() - 2 * second),
+      );
       const before = await rowCounts();
       const withHeaders = (change: (value: string) => string): PostedNotice => ({
         raw: good.raw,
@@ -94,7 +103,7 @@ describe('signatures of notices of mail providers (BNC-3)', () => {
     it(`of ${provider} are refused if they were signed too long ago or in the future`, async () => {
       const { mailId } = await send();
       const at = (ms: number) =>
-        noticeOf(provider, { kind: 'bounced', at: later(1), mailId }, new Date(clock.now().getTime() + ms));
+        providerNoticeOf(provider, { kind: 'bounced', at: later(1), mailId }, new Date(clock.now().getTime() + ms));
       expectError(await post(provider, at(-validMs[provider] - minute)), 'signature_invalid');
       expectError(await post(provider, at(6 * minute)), 'signature_invalid');
       expect(await timesOf(mailId)).to.deep.equal(noTimes);
@@ -104,7 +113,7 @@ describe('signatures of notices of mail providers (BNC-3)', () => {
 
     it(`of ${provider} are not recorded a second time, even if the rows of the first time are gone`, async () => {
       const { mailId } = await send();
-      const notice = noticeOf(provider, { kind: 'bounced', at: later(1), mailId });
+      const notice = providerNoticeOf(provider, { kind: 'bounced', at: later(1), mailId });
       await post(provider, notice);
       await deps.db.run(sql`UPDATE mails SET bounced_at = NULL WHERE id = ${mailId}`);
       expect((await post(provider, notice)).status).to.equal(200);
@@ -150,7 +159,7 @@ describe('signatures of notices of mail providers (BNC-3)', () => {
 
   it('are forgotten after their expiry, and not before', async () => {
     const { mailId } = await send();
-    await post('sendgrid', noticeOf('sendgrid', { kind: 'bounced', at: later(1), mailId }));
+    await post('sendgrid', providerNoticeOf('sendgrid', { kind: 'bounced', at: later(1), mailId }));
     const receipts = () => deps.db.manager.countBy(MailNoticeReceipt, {});
     const stored = await receipts();
     await removeExpiredReceipts(deps.db, new Date(clock.now().getTime() + 5 * minute));

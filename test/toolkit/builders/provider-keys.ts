@@ -5,7 +5,9 @@ import {
   mailgunNotice,
   postmarkNotice,
   resendNotice,
+  resendSignature,
   sendgridNotice,
+  sendgridSignature,
   type PostedNotice,
   type ReportedMail,
 } from '../../../dev/clients/mail-providers.ts';
@@ -30,7 +32,7 @@ export const providerSettings = {
 };
 
 /** @returns the notice of one mail's event, as the provider posts it now */
-export function noticeOf(provider: MailProvider, mail: ReportedMail, signedAt = new Date()): PostedNotice {
+export function providerNoticeOf(provider: MailProvider, mail: ReportedMail, signedAt = new Date()): PostedNotice {
   const notices: Record<MailProvider, () => PostedNotice> = {
     postmark: () => postmarkNotice(mail),
     brevo: () => brevoNotice(mail),
@@ -39,4 +41,12 @@ export function noticeOf(provider: MailProvider, mail: ReportedMail, signedAt = 
     resend: () => resendNotice(mail, providerKeys.resend, { signedAt }),
   };
   return notices[provider]();
+}
+
+/** @returns the headers with which the provider signs this body now; none if the provider signs without headers */
+export function signatureHeaders(provider: string, raw: string): Record<string, string> {
+  if (provider === 'sendgrid') return sendgridSignature(raw, providerKeys.sendgrid);
+  return provider === 'resend'
+    ? resendSignature(raw, providerKeys.resend, { signedAt: new Date(), id: `msg_${randomBytes(8).toString('hex')}` })
+    : {};
 }

@@ -248,6 +248,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       for (const id of [automationId, echoId]) await expectSums(id, runs, mails, removed);
       expectPace();
       await people.expectNoTraces();
+      await people.expectReported();
     },
   };
 

@@ -144,6 +144,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
       await expectEnds(mails);
       expectPace(new Set(mails.map(({ id }) => id)));
       await people.expectNoTraces();
+      await people.expectReported();
     },
   };
 

@@ -127,6 +127,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
       server.expectNoOthers(new Set());
       await expectDigests(mails);
       await people.expectNoTraces();
+      await people.expectReported();
     },
   };
 

@@ -7,6 +7,8 @@ import ipaddr from 'ipaddr.js';
 import { subtitlePlaceholders } from './domain/media/transcriptions/speech.ts';
 import { pricedModels } from './domain/agents/prompt/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
+import { sendgridKeyIn } from './domain/mail/notices/providers/sendgrid.ts';
+import { mailProviders, type MailProvider } from './domain/mail/notices/providers/words.policy.ts';
 import { planNames } from './entities/billing/values.ts';
 import { ocrPlaceholders } from './platform/infra/programs/ocr-program.ts';
 import { usualFfmpeg } from './platform/infra/video/ffmpeg.ts';
@@ -33,6 +35,7 @@ import {
   text,
   url,
   type Environment,
+  type Read,
 } from './platform/infra/variables.ts';
 
 export type { Environment };
@@ -387,6 +390,53 @@ export const declarations = {
         { pattern: /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]+$/ },
       ),
     ),
+    providers: anyOf(
+      'MAIL_PROVIDERS',
+      'Mail providers that post notices to `/webhooks/mail/<provider>/<MAIL_NOTICE_TOKEN>`. Bulk mails get the header that each of them returns. The notices of other providers get 501.',
+      mailProviders,
+    ),
+    mailgunSigningKey: optional(
+      secret(
+        text(
+          'MAILGUN_SIGNING_KEY',
+          "Mailgun's HTTP webhook signing key. It is needed if `MAIL_PROVIDERS` names `mailgun`.",
+        ),
+      ),
+    ),
+    sendgridVerificationKey: optional(
+      text(
+        'SENDGRID_VERIFICATION_KEY',
+        "The public key of SendGrid's signed Event Webhook, in base64. It is needed if `MAIL_PROVIDERS` names `sendgrid`.",
+        { pattern: /^[A-Za-z0-9+/]+=*$/ },
+      ),
+    ),
+    resendWebhookSecret: optional(
+      secret(
+        text(
+          'RESEND_WEBHOOK_SECRET',
+          "The signing secret of Resend's webhook: `whsec_` and a key in base64. It is needed if `MAIL_PROVIDERS` names `resend`.",
+          { pattern: /^whsec_[A-Za-z0-9+/]{32,}=*$/ },
+        ),
+      ),
+    ),
+    reports: {
+      returnAddress: optional(
+        text(
+          'MAIL_RETURN_ADDRESS',
+          'The address to which mail servers return undeliverable bulk mails, such as `bounces@mail.example.com`. Each mail gets its own form of it, such as `bounces+<id>@mail.example.com`, so its server must deliver addresses with a plus. The default is the address of `MAIL_FROM`, without a plus.',
+          { pattern: /^[A-Za-z0-9._-]{1,27}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*$/ },
+        ),
+      ),
+      mailboxUrl: optional(
+        secret(
+          url(
+            'REPORT_MAILBOX_URL',
+            'The mailbox from which a worker fetches delivery reports every five minutes: `imaps://user:password@host:993/INBOX`, or `imap://` for STARTTLS. The path is the folder, INBOX by default. Reports are deleted after they are recorded.',
+            { protocols: ['imap:', 'imaps:'] },
+          ),
+        ),
+      ),
+    },
     from: sender('MAIL_FROM', 'The sender of the platform. Clubs without their own mail domain also use its address.', {
       default: 'Club Learning <no-reply@club-learning.localhost>',
     }),
@@ -540,7 +590,7 @@ export function readConfig(env: Environment = process.env) {
     problems.push('MASTER_KEYS_OLD contains the key of MASTER_KEY: remove it there');
   if ((read.phoneCodes.url === undefined) !== (read.phoneCodes.secret === undefined))
     problems.push('PHONE_CODE_URL and PHONE_CODE_SECRET belong together: set both or neither');
-  problems.push(...temporalMistakes(read.temporal));
+  problems.push(...temporalMistakes(read.temporal), ...mailProviderMistakes(read.mail));
   if (problems.length > 0) throw new ConfigError(problems);
 
   const { endpoint, publicBucket, publicFilesUrl = `${endpoint}/${publicBucket}` } = read.storage;
@@ -552,6 +602,23 @@ export function readConfig(env: Environment = process.env) {
     temporal: { ...read.temporal, apiKeyFile: env[fileOf('TEMPORAL_API_KEY')] || undefined },
     storage: { ...read.storage, publicFilesUrl, linksUrl: `${read.api.publicUrl}/public/media` },
   };
+}
+
+/** @returns a sentence for each configured provider whose key is missing or unusable */
+function mailProviderMistakes(mail: Read<typeof declarations.mail>): string[] {
+  const missing = (provider: MailProvider, name: string, value: unknown) =>
+    mail.providers.includes(provider) && value === undefined
+      ? [`${name} is missing: MAIL_PROVIDERS names ${provider}`]
+      : [];
+  const { sendgridVerificationKey: key } = mail;
+  return [
+    ...missing('mailgun', 'MAILGUN_SIGNING_KEY', mail.mailgunSigningKey),
+    ...missing('sendgrid', 'SENDGRID_VERIFICATION_KEY', key),
+    ...missing('resend', 'RESEND_WEBHOOK_SECRET', mail.resendWebhookSecret),
+    ...(key === undefined || sendgridKeyIn(key)
+      ? []
+      : ['SENDGRID_VERIFICATION_KEY must be a public key of the curve P-256']),
+  ];
 }
 
 function hostOf(address: string): string {

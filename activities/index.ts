@@ -19,6 +19,7 @@ import { processFile, type ProcessingDeps } from '../domain/media/processing/ste
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
 import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
+import { fetchReports, type FetchingDeps } from '../domain/mail/notices/reports/fetch-reports.ts';
 import { sendTransactionalMail, type MailDeps } from '../domain/mail/transactional/send.ts';
 import { sendPhoneCode, type PhoneCodeDeps } from '../domain/identity/phones/sending.ts';
 import { tellOfSession } from '../domain/mentorships/telling.ts';
@@ -48,6 +49,7 @@ export interface ActivityDeps extends VaultDeps {
   completions: JudgingDeps;
   digests: DigestDeps;
   mailDomains: MailDomainSettings;
+  reports: Omit<FetchingDeps, 'db' | 'failpoint'>;
   automations: RunDeps;
   notices: NoticeDeps;
   addOns: AddOnDeps;
@@ -134,9 +136,17 @@ export const activities = {
     /** @param now the workflow's time in Unix milliseconds */
     beginDigests: (now: number) => beginDigests(db, new Date(timeOfStep(now))),
   }),
+  fetchReports: ({ db, failpoint, reports }: Given<'db' | 'failpoint' | 'reports'>) => ({
+    /** @param now the workflow's time in Unix milliseconds */
+    fetchReports: (now: number) =>
+      heartbeating(() => fetchReports({ db, failpoint, ...reports }, new Date(timeOfStep(now)))),
+  }),
   sweep: ({ db, onRescued }: Given<'db' | 'onRescued'>) => sweepActivities(db, onRescued),
   retention: ({ sources, ...deps }: Given<'db' | 'vault' | 'storage'> & { sources?: Pick<IndexingDeps, 'ocr'> }) =>
     retentionActivities({ ...deps, readsScans: sources?.ocr !== undefined }),
-} satisfies Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', (deps: ActivityDeps) => object>;
+} satisfies Record<
+  WorkflowType | 'beginDigests' | 'fetchReports' | 'sweep' | 'retention',
+  (deps: ActivityDeps) => object
+>;
 
 export type Activities = { [Type in keyof typeof activities]: ReturnType<(typeof activities)[Type]> };

@@ -160,6 +160,7 @@ function sendingTo(db: Database, vault: SendingDeps['vault'], hand: (message: Ha
     },
     images: { storage: nowhere, publicStorage: { put: async () => undefined }, publicFilesUrl: '' },
     fromAddress: 'news@platform.example',
+    marks: { providers: [], returnAddress: undefined },
     warmUps: { clubs: [], domains: [] },
     publicUrl: 'https://api.example',
     onOutcome: () => undefined,

@@ -22,6 +22,7 @@ import { dashboardFiles } from './dashboards/files.ts';
 import { allSuiteFigures, figuresPage, proofsPage } from './generators/figures-page.ts';
 import { importsPage, productImports } from './generators/import-graph.ts';
 import { projectDirectory, typescriptArguments } from './project.ts';
+import { mailNoticesPage } from './generators/mail-notices-page.ts';
 import { errorCodesPage, metricsPage } from './generators/reference-pages.ts';
 import { sdkFiles } from './generators/sdk/files.ts';
 import { workflowsPage } from './generators/workflows-page.ts';
@@ -59,6 +60,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
     page('error-codes.md', errorCodesPage(contract.components.schemas.ErrorCode['x-codes'])),
     page('figures.md', figuresPage(figures)),
     page('proofs.md', proofsPage(figures)),
+    page('mail-notices.md', mailNoticesPage()),
     page('metrics.md', metricsPage()),
     page('workflows.md', workflowsPage()),
     ...[...sdkFiles(contract)].map(([name, text]) => [path.join(projectDirectory, name), text] as const),

@@ -45,6 +45,7 @@ import { deleteCodeFailures } from './mail/codes/codes.ts';
 import { removeExpiredTokens, withdrawTokensOf } from './mail/codes/one-time-tokens.ts';
 import { deleteAddressesOf } from './mail/transactional/requests.ts';
 import type { MailKind, MailKinds } from './mail/kinds.ts';
+import { removeExpiredReceipts } from './mail/notices/receipts.ts';
 import { retainMailEvents } from './mail/retention.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure/erasure.ts';
 import { clubMediaUses } from './clubs/media-uses.ts';
@@ -179,6 +180,7 @@ export const contexts = {
     retention: [
       { run: ({ db }, now) => retainMailEvents(db, now) },
       { run: ({ db }, now) => removeExpiredTokens(db, now) },
+      { run: ({ db }, now) => removeExpiredReceipts(db, now) },
     ],
     factConsumers: [],
   },

@@ -5,6 +5,7 @@ import { inAbout } from '../platform/core/time/durations.policy.ts';
 import { stepWorkflow, untilItSucceeds } from './step-workflow.ts';
 
 export { beginDigests } from './begin-digests.ts';
+export { fetchReports } from './fetch-reports.ts';
 export { retention } from './retention.ts';
 export { sweep } from './sweep.ts';
 export { webhookDelivery } from './webhook-delivery.ts';

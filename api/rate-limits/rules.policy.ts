@@ -199,6 +199,17 @@ export const rules: readonly Rule[] = [
     scope: 'ip',
     whenDown: 'pass',
   },
+  {
+    // Most providers post one request for each event, and a club sends up to 6,000 mails a minute.
+    name: 'Notices of mail providers in their own formats',
+    methods: ['POST'],
+    path: '/webhooks/mail/{provider}/{token}',
+    counter: 'provider_notices',
+    limit: 6_000,
+    windowSeconds: minute,
+    scope: 'ip',
+    whenDown: 'pass',
+  },
   // Administrator A may have to end the rights of administrator B. The calls of B must not use up the calls that A needs for this (LIM-25).
   {
     name: 'Removing and demoting members',

@@ -1243,6 +1243,14 @@ export interface paths {
         parameters: {};
         post: operations["receiveMailEvents"];
     };
+    "/webhooks/mail/{provider}/{token}": {
+        parameters: {};
+        post: operations["receiveProviderNotice"];
+    };
+    "/webhooks/mail-reports/{token}": {
+        parameters: {};
+        post: operations["receiveMailReport"];
+    };
     "/webhooks/ses/{token}": {
         parameters: {};
         post: operations["receiveSesNotice"];
@@ -13211,6 +13219,47 @@ export interface operations {
         };
         responses: {
             202: {
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    receiveProviderNotice: {
+        parameters: {
+            path: {
+                provider: "postmark" | "mailgun" | "sendgrid" | "resend" | "brevo";
+                token: components["parameters"]["noticeToken"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Notice"] | components["schemas"]["Notice"][];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    receiveMailReport: {
+        parameters: {
+            path: {
+                token: components["parameters"]["noticeToken"];
+            };
+        };
+        requestBody: {
+            content: {
+                "message/rfc822": string;
+            };
+        };
+        responses: {
+            200: {
                 content: {
                     "application/json": components["schemas"]["Accepted"];
                 };

@@ -37,6 +37,7 @@ export interface Component {
 const temporalVersion = '1.5.1';
 const versitygwVersion = '1.8.0';
 const testServerVersion = '1.38.0';
+const imapServerVersion = '2.0.0-beta.8';
 /** The patch version of the package differs between platforms. */
 const redisVersion = '6.2';
 const redisPatch = '6.2.14';
@@ -175,6 +176,24 @@ export const components = {
     check: pressesVideo,
   },
 } satisfies Record<string, Component>;
+
+/** Only tests of the mailbox of reports use this program, and only Go builds it. So it is fetched when such a test begins. */
+export const imapServer: Component = {
+  title: 'IMAP server',
+  executable: 'imapmemserver',
+  version: imapServerVersion,
+  variable: 'IMAPMEMSERVER_BINARY',
+  sources: [
+    goInstall({
+      module: `github.com/emersion/go-imap/v2/cmd/imapmemserver@v${imapServerVersion}`,
+      executable: 'imapmemserver',
+      duration: 'some seconds',
+    }),
+  ],
+  advice: [installGo],
+  flawOf: async () => undefined,
+  check: async () => undefined,
+};
 
 async function answersVersion(executable: string): Promise<void> {
   await askProgram(executable, ['--version']);

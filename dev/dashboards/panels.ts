@@ -136,6 +136,11 @@ export const boards: Readonly<Record<string, Board>> = {
       { title: 'Daily mails of spaces, a minute', unit: perMinute, queries: [pace('digest_mails_total', 'status')] },
       { title: 'Events of mail providers, a minute', unit: perMinute, queries: [pace('mail_events_total', 'outcome')] },
       {
+        title: 'Messages in the mailbox of reports, a minute',
+        unit: perMinute,
+        queries: [pace('mail_reports_total', 'outcome')],
+      },
+      {
         title: 'Runs of automations',
         unit: 'short',
         queries: [

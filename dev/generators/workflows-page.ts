@@ -32,6 +32,7 @@ The last column names the time at which a row is due. The sweeper wakes a run th
 ${rows.join('\n')}
 | \`sweep\`, \`retention\` | \`sweep\`, \`retention\` | schedules that run every minute | \`upkeep\` | | |
 | \`space-digests\` | \`beginDigests\` | a schedule that runs every quarter of an hour | \`upkeep\` | | |
+| \`mail-reports\` | \`fetchReports\` | a schedule that runs every five minutes | \`upkeep\` | | |
 
 Search attributes: ${searchAttributes.map(code).join(', ')}. Each has the type Keyword. Example of a query: \`EndpointId = "…" AND ExecutionStatus = "Running"\`.
 The fairness key of every run is its club (ENG-9).

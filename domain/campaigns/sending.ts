@@ -26,7 +26,7 @@ import {
   type SentPage,
 } from '../mail/sending/hand-over.ts';
 import type { WarmUps } from '../mail/bounds/pace.policy.ts';
-import { identifyingHeaders } from '../mail/notices/mail-event.policy.ts';
+import { envelopeSenderOf, identifyingHeaders, type MailMarks } from '../mail/notices/marks.policy.ts';
 import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../mail/sending/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
 import { unsubscribeToken } from '../mail/suppressions/unsubscribe-link.ts';
@@ -40,6 +40,7 @@ export interface SendingDeps extends HandOverDeps {
   images: Omit<ImageDeps, 'db' | 'vault'>;
   /** The platform's own address. Clubs without a verified domain send from it, and bounces go to it. */
   fromAddress: string;
+  marks: MailMarks;
   /** The numbers of mails that a new club and a new mail domain may send in a day. */
   warmUps: WarmUps;
   /** The URL at which callers reach the API, without a slash at the end. */
@@ -200,7 +201,7 @@ const claimMails = prepared<
 );
 
 function messageTo(
-  { vault, fromAddress, publicUrl }: SendingDeps,
+  { vault, fromAddress, marks, publicUrl }: SendingDeps,
   { campaign, compiled, clubName, sender, from }: Scene,
   to: Claimed,
 ): HandedMessage {
@@ -222,7 +223,7 @@ function messageTo(
       imageUrl: (image) => compiled.images[image] ?? '',
       unsubscribeUrl: leave,
     }),
-    envelopeFrom: fromAddress,
+    envelopeFrom: envelopeSenderOf(to.id, marks, fromAddress),
     from: { name: sender.fromName, address: from.address },
     ...(from.signWith !== undefined && { signWith: from.signWith }),
     to: to.email,
@@ -234,7 +235,7 @@ function messageTo(
       'List-Unsubscribe': `<${leave}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
       'Feedback-ID': `${campaign.id}:${campaign.clubId}:campaign:${feedbackSenderOf(fromAddress)}`,
-      ...identifyingHeaders(to.id),
+      ...identifyingHeaders(to.id, marks),
       Precedence: 'bulk',
     },
   };

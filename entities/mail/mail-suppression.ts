@@ -27,6 +27,10 @@ export class MailSuppression {
   @Column({ type: 'text', nullable: true })
   reason: SuppressionReason | null;
 
+  /** True if only soft bounces led to the reason `bounce`. A delivery that is reported late then removes the reason. */
+  @Column({ type: 'boolean', default: false })
+  fromSoftBounces: boolean;
+
   /** The time at which the owner of the address unsubscribed from campaigns. */
   @Column({ type: 'timestamptz', nullable: true })
   leftCampaignsAt: Date | null;

@@ -63,6 +63,8 @@ const table: Record<OperationId, Row> = {
   acceptInvitation: { sessions: nobody, answer: 'token_gone' },
   receiveSalesNotice: { sessions: nobody, answer: 'not_found' },
   receiveMailEvents: { sessions: nobody, answer: 'not_configured' },
+  receiveMailReport: { sessions: nobody, answer: 'not_configured' },
+  receiveProviderNotice: { sessions: nobody, answer: 'not_configured' },
   receiveSesNotice: { sessions: nobody, answer: 'not_configured' },
   receiveBillingNotice: { sessions: nobody, answer: 'not_configured' },
   getContract: { sessions: nobody, answer: 200 },

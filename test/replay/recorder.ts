@@ -10,6 +10,7 @@ import { readConfig } from '../../config.ts';
 import type { FakeModel } from '../../dev/fake-model/fake-model.ts';
 import type { PaymentProcessor } from '../../platform/infra/payments.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import type { FetchedReports } from '../../domain/mail/notices/reports/fetch-reports.ts';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
 import { createSmtpHandOver } from '../../platform/infra/smtp/smtp-hand-over.ts';
 import { createSmtpSender } from '../../platform/infra/smtp/smtp.ts';
@@ -73,6 +74,8 @@ export interface Recorder {
     phoneAnswers: PhoneAnswer[];
     /** The number of next steps on files that fail unexpectedly. */
     fileFaults: number;
+    /** The results of the next pages of the mailbox of reports. */
+    pages: FetchedReports[];
     /** Gives the name servers' answers about mail domains. */
     resolveText: ResolveText;
   };
@@ -83,7 +86,7 @@ export type Play = (recorder: Recorder) => Promise<WorkflowHandle>;
 
 /** The scenarios by workflow type and scenario name. Histories are stored in the file `<type>/<scenario name>.json`. */
 export type Scenarios = Partial<
-  Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', Readonly<Record<string, Play>>>
+  Record<WorkflowType | 'beginDigests' | 'fetchReports' | 'sweep' | 'retention', Readonly<Record<string, Play>>>
 >;
 
 const carried = ['webhookDelivery', 'endpointGate', 'salesNotice', 'subscriptionEnd'] as const;
@@ -155,6 +158,7 @@ export const nothingInjected = (): Recorder['injected'] => ({
   phoneAnswers: [],
   noticeFaults: 0,
   fileFaults: 0,
+  pages: [],
   resolveText: async () => [],
 });
 
@@ -241,6 +245,7 @@ export async function activitiesOf(
       ...all.courseCompletion({ completions: { db, publicUrl, failpoint: async () => {} } }),
       ...all.spaceFill({ db }),
       ...all.beginDigests({ db }),
+      fetchReports: async () => injected.pages.shift() ?? { recorded: 0, left: 0, more: false },
     },
     sales: relay.carryingAfterEach({
       ...all.salesNotice({ notices }),

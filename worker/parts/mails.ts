@@ -1,6 +1,9 @@
-/** Builds the dependencies of the activities that send mails, with their metrics and log lines. */
+/** Builds the dependencies of the activities that send mails and fetch reports, with their metrics and log lines. */
+import { readFileSync } from 'node:fs';
 import type { ActivityDeps } from '../../activities/index.ts';
+import type { Config } from '../../config.ts';
 import { mailDomainSettings } from '../../domain/mail/domains/settings.ts';
+import type { MailboxAddress } from '../../platform/infra/imap/mailbox.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import { addressIn, type SmtpSender } from '../../platform/infra/smtp/smtp.ts';
 import {
@@ -9,6 +12,7 @@ import {
   automationSteps,
   campaignMails,
   digestMails,
+  mailReports,
   mails,
 } from '../reports/metrics.ts';
 import type { Parts } from './parts.ts';
@@ -44,11 +48,12 @@ export function bulkMailDeps({
   config,
   resources: { db, vault, smtp, storage, publicStorage },
   failpoint,
-}: Parts): Pick<ActivityDeps, 'campaigns' | 'digests' | 'automations' | 'mailDomains'> {
+}: Parts): Pick<ActivityDeps, 'campaigns' | 'digests' | 'automations' | 'mailDomains' | 'reports'> {
   const sending = {
     db,
     vault,
     fromAddress: addressIn(config.mail.from),
+    marks: { providers: config.mail.providers, returnAddress: config.mail.reports.returnAddress },
     warmUps: { clubs: config.mail.warmUp, domains: config.mail.domainWarmUp },
     publicUrl: config.api.publicUrl,
     failpoint,
@@ -77,5 +82,15 @@ export function bulkMailDeps({
       },
     },
     mailDomains: mailDomainSettings(config.mail),
+    reports: {
+      mailbox: mailboxOf(config),
+      onMessage: (outcome) => mailReports.inc({ outcome }),
+    },
   };
+}
+
+function mailboxOf({ mail, egress: { extraCaFile } }: Config): MailboxAddress | undefined {
+  const { mailboxUrl } = mail.reports;
+  if (mailboxUrl === undefined) return undefined;
+  return { url: mailboxUrl, ...(extraCaFile !== undefined && { extraCa: readFileSync(extraCaFile, 'utf8') }) };
 }

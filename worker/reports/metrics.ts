@@ -63,6 +63,12 @@ export const phoneCodes = new Counter({
   labelNames: ['outcome'],
 });
 
+export const mailReports = new Counter({
+  name: 'mail_reports_total',
+  help: 'Messages in the mailbox of delivery reports, by outcome: recorded (then deleted), left (no report, or no mail of ours).',
+  labelNames: ['outcome'],
+});
+
 export const campaignMails = new Counter({
   name: 'campaign_mails_total',
   help: 'Mails of campaigns that were handed over, by the resulting status: sent, failed, pending (tried again later).',

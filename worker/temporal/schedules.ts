@@ -24,6 +24,19 @@ export const schedules = {
       workflowExecutionTimeout: '14m', // a hanging run must not block the next one
     },
   },
+  fetchReports: {
+    scheduleId: 'mail-reports',
+    spec: { intervals: [{ every: '5m' }] }, // a bounce is no emergency; without a mailbox the run ends immediately
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '5m' }, // one late run reads all waiting reports
+    action: {
+      type: 'startWorkflow',
+      workflowType: 'fetchReports',
+      workflowId: 'mail-reports',
+      taskQueue: 'upkeep',
+      args: [],
+      workflowExecutionTimeout: '30m', // 20 pages of up to a minute each; a hanging run must not block the next one
+    },
+  },
   sweep: {
     scheduleId: 'sweeper',
     spec: { intervals: [{ every: '1m' }] }, // a row is overdue after two minutes, so a round each minute finds the row within three minutes

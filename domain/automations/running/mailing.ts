@@ -16,7 +16,8 @@ import { returnMailsOfDay, takeMailsOfDay } from '../../mail/bounds/bulk-days.ts
 import { renderEmail } from '../../mail/content/render.ts';
 import { feedbackSenderOf, fromOf } from '../../mail/domains/from.ts';
 import { provenAt, settledAs } from '../../mail/evidence.ts';
-import { identifyingHeaders, providerIdIn } from '../../mail/notices/mail-event.policy.ts';
+import { envelopeSenderOf, identifyingHeaders, type MailMarks } from '../../mail/notices/marks.policy.ts';
+import { providerIdIn } from '../../mail/notices/mail-event.policy.ts';
 import { dayOf, type WarmUps } from '../../mail/bounds/pace.policy.ts';
 import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/sending/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../../mail/tracking/addresses.ts';
@@ -29,6 +30,7 @@ export interface MailingDeps {
   smtp: Pick<SmtpHandOver, 'onConnectionWithin' | 'handOver'>;
   /** The platform's own address. Clubs without their own domain send from this address. */
   fromAddress: string;
+  marks: MailMarks;
   /** The numbers of mails that a new club and a new mail domain may send in a day. */
   warmUps: WarmUps;
   /** The URL at which callers reach the API, without a slash at the end. */
@@ -219,7 +221,7 @@ export const wordOfOutcome = (outcome: Outcome): string => {
 /** @returns the message to one student */
 export async function messageOf(
   db: Queries,
-  { vault, fromAddress, publicUrl }: MailingDeps,
+  { vault, fromAddress, marks, publicUrl }: MailingDeps,
   run: RunRow,
   { step, mailId, to }: { step: Step; mailId: Id; to: Recipient },
 ): Promise<HandedMessage> {
@@ -250,7 +252,7 @@ export async function messageOf(
       unsubscribeUrl: leave,
       ...trackedAddresses({ vault, publicUrl }, compiled, mailId, sender.tracking),
     }),
-    envelopeFrom: fromAddress,
+    envelopeFrom: envelopeSenderOf(mailId, marks, fromAddress),
     from: { name: sender.fromName, address: from.address },
     ...(from.signWith !== undefined && { signWith: from.signWith }),
     to: to.email,
@@ -262,7 +264,7 @@ export async function messageOf(
       'List-Unsubscribe': `<${leave}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
       'Feedback-ID': `${automationId}:${clubId}:automation:${feedbackSenderOf(fromAddress)}`,
-      ...identifyingHeaders(mailId),
+      ...identifyingHeaders(mailId, marks),
       Precedence: 'bulk',
     },
   };

@@ -24,7 +24,7 @@ import {
   type HandOverDeps,
   type SentPage,
 } from '../../mail/sending/hand-over.ts';
-import { identifyingHeaders } from '../../mail/notices/mail-event.policy.ts';
+import { envelopeSenderOf, identifyingHeaders, type MailMarks } from '../../mail/notices/marks.policy.ts';
 import type { WarmUps } from '../../mail/bounds/pace.policy.ts';
 import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/sending/recipients.policy.ts';
 import { unsubscribeToken } from '../../mail/suppressions/unsubscribe-link.ts';
@@ -38,6 +38,7 @@ export interface DigestDeps extends HandOverDeps {
   vault: Vault;
   /** The platform's own address. Clubs without a verified domain send from it, and bounces go to it. */
   fromAddress: string;
+  marks: MailMarks;
   /** The numbers of mails that a new club and a new mail domain may send in a day. */
   warmUps: WarmUps;
   /** The URL at which callers reach the API, without a slash at the end. */
@@ -197,7 +198,7 @@ async function claim(
 }
 
 function messageTo(
-  { vault, fromAddress, publicUrl, classroomUrl }: DigestDeps,
+  { vault, fromAddress, marks, publicUrl, classroomUrl }: DigestDeps,
   { digest, club, sender, from, layout, branding }: Scene,
   { id, studentId, email, language, news }: Claimed,
 ): HandedMessage {
@@ -217,7 +218,7 @@ function messageTo(
       timeZone: club.timeZone,
       unsubscribeUrl: leave,
     }),
-    envelopeFrom: fromAddress,
+    envelopeFrom: envelopeSenderOf(id, marks, fromAddress),
     from: { name: sender.fromName, address: from.address },
     ...(from.signWith !== undefined && { signWith: from.signWith }),
     to: email,
@@ -229,7 +230,7 @@ function messageTo(
       'List-Unsubscribe': `<${leave}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
       'Feedback-ID': `${digest.date}:${club.id}:digest:${feedbackSenderOf(fromAddress)}`,
-      ...identifyingHeaders(id),
+      ...identifyingHeaders(id, marks),
       Precedence: 'bulk',
     },
   };

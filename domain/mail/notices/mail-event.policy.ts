@@ -13,15 +13,6 @@ export interface MailEvent {
   providerId: string | undefined;
 }
 
-/**
- * The headers that identify a mail in a provider's report. SES replaces the Message-ID, and returns the first of these headers as a
- * tag.
- */
-export const identifyingHeaders = (mailId: Id): Readonly<Record<string, string>> => ({
-  'X-SES-MESSAGE-TAGS': `mail_id=${mailId}`,
-  'X-Club-Mail-Id': mailId,
-});
-
 /** The id of a mail, alone or before the `@` of a Message-ID. */
 const idPattern = /^\s*<?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:@[^<>\s]*>?)?\s*$/i;
 
@@ -29,6 +20,22 @@ const idPattern = /^\s*<?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-
 export function mailIdIn(...texts: readonly (string | undefined)[]): Id | undefined {
   const mailId = texts.map((text) => idPattern.exec(text ?? '')?.[1]).find((id) => id !== undefined);
   return mailId?.toLowerCase();
+}
+
+/** The parts of a report that can name a mail. */
+interface Names {
+  /** The id in our own tag, header or address. */
+  ownId: Id | undefined;
+  messageId: string | undefined;
+  providerId: string | undefined;
+}
+
+/**
+ * Says which mail an event is about. Our own id alone decides if it is present: if it names no mail here, the event belongs to another
+ * environment, whose other ids mean nothing here (BNC-4).
+ */
+export function namedMail({ ownId, messageId, providerId }: Names): Pick<MailEvent, 'mailId' | 'providerId'> {
+  return ownId === undefined ? { mailId: mailIdIn(messageId), providerId } : { mailId: ownId, providerId: undefined };
 }
 
 /** The words before the id in a mail server's reply. SES replies `250 Ok <id>`, and Postfix replies `250 2.0.0 Ok: queued as <id>`. */

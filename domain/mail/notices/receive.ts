@@ -4,7 +4,9 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Secret } from '../../../platform/core/secret.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sameText } from '../../../platform/infra/keys/vault.ts';
-import { mailIdIn } from './mail-event.policy.ts';
+import { mailIdIn, namedMail } from './mail-event.policy.ts';
+import type { ReadNotice } from './providers/adapter.ts';
+import type { MailProvider } from './providers/words.policy.ts';
 import { recordEvents, type RecordedEvents } from './record-events.ts';
 import { readSesReport } from './ses.policy.ts';
 import { readSnsMessage, type SnsGuard } from './sns.ts';
@@ -14,11 +16,13 @@ export interface MailNoticeDeps {
   token: Secret | undefined;
   /** Undefined if the operator has configured no topic. */
   sns: SnsGuard | undefined;
+  /** The readers of the configured providers. */
+  providers: Partial<Record<MailProvider, ReadNotice>>;
   /** Receives the outcome of each request, for the metrics. */
   onEvents: (events: RecordedEvents) => void;
 }
 
-interface Receiving {
+export interface Receiving {
   db: Database;
   mailNotices: MailNoticeDeps;
 }
@@ -27,7 +31,7 @@ interface Receiving {
  * @throws DomainError not_configured, when the service has no token; not_found, when the received token is wrong. An unknown address gets
  * the same answer as a wrong token
  */
-function requireToken({ token }: MailNoticeDeps, received: string): void {
+export function requireToken({ token }: MailNoticeDeps, received: string): void {
   if (token === undefined)
     throw new DomainError('not_configured', 'This environment accepts no notices of mail providers.');
   if (!sameText(token.reveal(), received)) throw notFound('address');
@@ -48,8 +52,7 @@ export async function receiveMailEvents(
   const mailEvents = events.map(({ kind, at, mail_id: mailId, message_id: messageId, provider_id: providerId }) => ({
     kind,
     at: new Date(at),
-    mailId: mailIdIn(mailId, messageId),
-    providerId,
+    ...namedMail({ ownId: mailIdIn(mailId), messageId, providerId }),
   }));
   mailNotices.onEvents(await recordEvents(db, mailEvents, now));
 }
@@ -72,11 +75,15 @@ export async function receiveSesNotice(
       'not_configured',
       'This environment accepts no messages of SNS, because no topic is configured.',
     );
-  const parts: Buffer[] = [];
-  for await (const part of body) parts.push(part);
-  const message = readSnsMessage(Buffer.concat(parts));
+  const message = readSnsMessage(await wholeBody(body));
   await sns.verify(message, now);
   if (message.Type === 'SubscriptionConfirmation') return sns.confirm(message);
   const event = message.Type === 'Notification' ? readSesReport(message.Message, now) : undefined;
   if (event) onEvents(await recordEvents(db, [event], now));
+}
+
+export async function wholeBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(part);
+  return Buffer.concat(parts);
 }

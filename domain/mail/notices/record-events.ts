@@ -11,7 +11,9 @@ import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.t
 import { sentByEvidence } from '../evidence.ts';
 import { eventRetentionMs } from '../retention.policy.ts';
 import type { MailEvent } from './mail-event.policy.ts';
-import { softBouncesBeforeSuppression, suppress } from './suppress.ts';
+import { storeReceipt, type Receipt } from './receipts.ts';
+import { judgeSoftBounces } from './soft-bounces.ts';
+import { suppress } from './suppress.ts';
 
 const mailColumns = columns(Mail, [
   'id',
@@ -55,9 +57,29 @@ export interface RecordedEvents {
  * @param events the events, at most a few thousand
  */
 export async function recordEvents(db: Database, events: readonly MailEvent[], now: Date): Promise<RecordedEvents> {
-  const recent = events.filter(({ at }) => at.getTime() > now.getTime() - eventRetentionMs);
+  const recent = recentOf(events, now);
   const matched = recent.length === 0 ? 0 : await db.transaction((tx) => recordRecent(tx, recent, now));
   return { matched, ignored: events.length - matched };
+}
+
+const recentOf = (events: readonly MailEvent[], now: Date) =>
+  events.filter(({ at }) => at.getTime() > now.getTime() - eventRetentionMs);
+
+/**
+ * Records the events of a signed notice together with its receipt (BNC-3).
+ * @returns undefined if the same notice was recorded before
+ * @throws DomainError signature_invalid, if the signature was used for another notice
+ */
+export async function recordNotice(
+  db: Database,
+  { events, receipt }: { events: readonly MailEvent[]; receipt: Receipt },
+  now: Date,
+): Promise<RecordedEvents | undefined> {
+  return db.transaction(async (tx) => {
+    if (!(await storeReceipt(tx, receipt))) return undefined;
+    const matched = await recordRecent(tx, recentOf(events, now), now);
+    return { matched, ignored: events.length - matched };
+  });
 }
 
 interface MatchedEvent {
@@ -68,7 +90,7 @@ interface MatchedEvent {
 
 /** @returns the number of events of our mails */
 async function recordRecent(tx: Transaction, events: readonly MailEvent[], now: Date): Promise<number> {
-  const matched = await matchAndLock(tx, events, now);
+  const matched = events.length === 0 ? [] : await matchAndLock(tx, events, now);
   if (matched.length === 0) return 0;
   const changed = changesBy(matched);
   await write(tx, changed);
@@ -82,17 +104,23 @@ async function recordRecent(tx: Transaction, events: readonly MailEvent[], now: 
         : [{ clubId, list, subjectId: campaignId, marked: false, records: 1 }];
     }),
   );
-  const softBouncing = await insertSoftBounces(tx, matched);
   await suppress(
     tx,
-    [
-      ...first.flatMap(({ mail, kind }) =>
-        kind === 'bounced' || kind === 'complained'
-          ? [{ ...mail, reason: kind === 'bounced' ? ('bounce' as const) : ('complaint' as const) }]
-          : [],
-      ),
-      ...softBouncing.map((address) => ({ ...address, reason: 'bounce' as const })),
-    ],
+    first.flatMap(({ mail, kind }) =>
+      kind === 'bounced' || kind === 'complained'
+        ? [{ ...mail, reason: kind === 'bounced' ? ('bounce' as const) : ('complaint' as const) }]
+        : [],
+    ),
+    now,
+  );
+  const redelivered = changed.filter(({ mail, times }) => times.deliveredAt !== mail.deliveredAt);
+  await judgeSoftBounces(
+    tx,
+    {
+      bounced: await insertSoftBounces(tx, matched),
+      delivered: redelivered.map(({ mail }) => mail.id),
+      deliveredEarlier: redelivered.filter(({ mail }) => mail.deliveredAt !== null).map(({ mail }) => mail.id),
+    },
     now,
   );
   return matched.length;
@@ -158,27 +186,12 @@ async function write(tx: Transaction, changed: readonly ChangedMail[]): Promise<
     WHERE mails.id = event.mail_id`);
 }
 
-/** @returns the addresses with too many soft bounces since the last delivery */
-async function insertSoftBounces(
-  tx: Transaction,
-  matched: readonly MatchedEvent[],
-): Promise<Pick<MailColumns, 'clubId' | 'addressKey'>[]> {
+/** @returns the mails with soft bounces that were not recorded before */
+async function insertSoftBounces(tx: Transaction, matched: readonly MatchedEvent[]): Promise<Id[]> {
   const soft = matched.filter(({ kind }) => kind === 'soft_bounced');
   if (soft.length === 0) return [];
-  return tx.rows(sql`
-    WITH inserted AS (
-      INSERT INTO mail_soft_bounces (mail_id, at)
-      SELECT DISTINCT * FROM unnest(${soft.map(({ mail }) => mail.id)}::uuid[], ${soft.map(({ at }) => at)}::timestamptz[]) AS given (mail_id, at)
-      ON CONFLICT DO NOTHING RETURNING mail_id, at),
-    hit AS (
-      SELECT DISTINCT club_id, student_id, address_key FROM mails WHERE id IN (SELECT mail_id FROM inserted) AND address_key IS NOT NULL)
-    SELECT hit.club_id AS "clubId", hit.address_key AS "addressKey" FROM hit
-     WHERE ${softBouncesBeforeSuppression} <= (
-       SELECT count(*) FROM (
-         SELECT soft.mail_id, soft.at FROM mails mail JOIN mail_soft_bounces soft ON soft.mail_id = mail.id
-          WHERE mail.student_id = hit.student_id AND mail.address_key = hit.address_key
-          UNION SELECT inserted.mail_id, inserted.at FROM mails mail JOIN inserted ON inserted.mail_id = mail.id
-          WHERE mail.student_id = hit.student_id AND mail.address_key = hit.address_key) AS bounce
-        WHERE bounce.at > coalesce((SELECT max(mail.delivered_at) FROM mails mail
-          WHERE mail.student_id = hit.student_id AND mail.address_key = hit.address_key), '-infinity'))`);
+  const inserted = await tx.rows<{ mailId: Id }>(sql`INSERT INTO mail_soft_bounces (mail_id, at)
+    SELECT DISTINCT * FROM unnest(${soft.map(({ mail }) => mail.id)}::uuid[], ${soft.map(({ at }) => at)}::timestamptz[]) AS given (mail_id, at)
+    ON CONFLICT DO NOTHING RETURNING mail_id AS "mailId"`);
+  return [...new Set(inserted.map(({ mailId }) => mailId))];
 }

@@ -1,26 +1,11 @@
 /** Reads reports of SES about a mail, from its event publishing or its feedback notifications (CAMP-15). The functions are pure. */
-import { isoMoment } from '../../../platform/core/time/iso-time.policy.ts';
 import { noticeBounds, readJson } from '../../../platform/core/json.ts';
-import { mailIdIn, type MailEvent } from './mail-event.policy.ts';
+import { mailIdIn, namedMail, type MailEvent } from './mail-event.policy.ts';
+import { headerIn, listOf, objectOf, textOf, timeOfText, wordOf } from './providers/fields.policy.ts';
+import { kindOf } from './providers/words.policy.ts';
 
-type Json = Readonly<Record<string, unknown>>;
-const objectOf = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {});
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-
-/** Other types of reports, such as sends and opens, are ignored. */
-type Read = (report: Json) => { kind: MailEvent['kind']; at: unknown };
-const kinds: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
-  ['Delivery', ({ delivery }) => ({ kind: 'delivered', at: objectOf(delivery)['timestamp'] })],
-  [
-    'Bounce',
-    ({ bounce }) => ({
-      kind: objectOf(bounce)['bounceType'] === 'Permanent' ? 'bounced' : 'soft_bounced',
-      at: objectOf(bounce)['timestamp'],
-    }),
-  ],
-  ['Complaint', ({ complaint }) => ({ kind: 'complained', at: objectOf(complaint)['timestamp'] })],
-]);
+/** The field of a report that describes the event, with its time. */
+const detailsOf: Readonly<Record<string, string>> = { Delivery: 'delivery', Bounce: 'bounce', Complaint: 'complaint' };
 
 /**
  * @param text the field `Message` of a notification
@@ -29,20 +14,21 @@ const kinds: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
  */
 export function readSesReport(text: string, now: Date): MailEvent | undefined {
   const report = objectOf(parse(text));
-  const read = kinds.get(report['eventType'] ?? report['notificationType']);
-  if (!read) return undefined;
-  const { kind, at } = read(report);
+  const type = wordOf(report['eventType'] ?? report['notificationType']);
+  const details = objectOf(report[detailsOf[type] ?? '']);
+  const kind = kindOf('ses', `${type} ${wordOf(details['bounceType'])}`, type);
+  if (kind === undefined) return undefined;
   const mail = objectOf(report['mail']);
   const [tag] = listOf(objectOf(mail['tags'])['mail_id']);
-  const headers = listOf(mail['headers']).map(objectOf);
-  const header = (headerName: string) =>
-    textOf(headers.find(({ name }) => textOf(name)?.toLowerCase() === headerName)?.['value']);
-  const time = new Date(isoMoment(textOf(at) ?? ''));
+  const header = (name: string) => headerIn(mail['headers'], name);
   return {
     kind,
-    at: Number.isNaN(time.getTime()) ? now : time,
-    mailId: mailIdIn(textOf(tag), header('x-club-mail-id'), header('message-id')),
-    providerId: textOf(mail['messageId']),
+    at: timeOfText(details['timestamp']) ?? now,
+    ...namedMail({
+      ownId: mailIdIn(textOf(tag), header('x-club-mail-id')),
+      messageId: header('message-id'),
+      providerId: textOf(mail['messageId']),
+    }),
   };
 }
 

@@ -4,9 +4,6 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
-/** After this many soft bounces in a row, the address is suppressed as if it did not exist. */
-export const softBouncesBeforeSuppression = 5;
-
 interface ToSuppress {
   clubId: Id;
   /** The keyed hash of the address. Null for a removed student, whose address is deleted. */
@@ -29,5 +26,5 @@ export async function suppress(tx: Transaction, addresses: readonly ToSuppress[]
     SELECT given.*, ${now}::timestamptz FROM unnest(${rows.map(({ clubId }) => clubId)}::uuid[], ${rows.map(({ addressKey }) => addressKey)}::bytea[],
       ${rows.map(({ reason }) => reason)}::text[]) AS given
     ON CONFLICT (club_id, address_key) DO UPDATE
-       SET reason = CASE suppression.reason WHEN 'complaint' THEN suppression.reason ELSE excluded.reason END`);
+       SET reason = CASE suppression.reason WHEN 'complaint' THEN suppression.reason ELSE excluded.reason END, from_soft_bounces = false`);
 }

@@ -100,6 +100,9 @@ export async function suppressAll(
       ON CONFLICT (club_id, address_key) DO UPDATE SET reason = excluded.reason WHERE suppression.reason IS NULL
       RETURNING xmax = 0 AS is_new)
     SELECT count(*)::int AS added, (count(*) FILTER (WHERE is_new))::int AS rows FROM added`);
+  // A late delivery must not lift what a person has suppressed (BNC-8). The statement above has locked the rows.
+  await tx.run(sql`UPDATE mail_suppressions SET from_soft_bounces = false
+    WHERE club_id = ${clubId} AND address_key = ANY(${keys}::bytea[]) AND from_soft_bounces`);
   if (!written) throw new Error(`The count of suppressions of club ${clubId} returned no row`);
   // Only new rows can exceed the limit.
   if (written.rows > 0 && (await tx.manager.countBy(MailSuppression, { clubId })) > most)
@@ -117,7 +120,7 @@ export async function suppressAll(
 export async function removeSuppression({ db }: Pick<VaultDeps, 'db'>, clubId: Id, id: string): Promise<void> {
   const key = Buffer.from(id, 'hex');
   await db.transaction(async (tx) => {
-    const updatedRows = await tx.run(sql`UPDATE mail_suppressions SET reason = NULL
+    const updatedRows = await tx.run(sql`UPDATE mail_suppressions SET reason = NULL, from_soft_bounces = false
       WHERE club_id = ${clubId} AND address_key = ${key} AND num_nonnulls(left_campaigns_at, left_automations_at, left_digests_at) > 0`);
     const deletedRows = await tx.run(sql`DELETE FROM mail_suppressions
       WHERE club_id = ${clubId} AND address_key = ${key} AND num_nonnulls(left_campaigns_at, left_automations_at, left_digests_at) = 0`);

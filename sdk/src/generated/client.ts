@@ -12087,6 +12087,46 @@ export type ReceiveMailEventsVariables = {
     body: ReceiveMailEventsBody;
 };
 
+export type ReceiveProviderNoticeResult = Accepted;
+
+export type ReceiveProviderNoticePath = {
+    /**
+     * The mail provider that posts the notice.
+     */
+    provider: "postmark" | "mailgun" | "sendgrid" | "resend" | "brevo";
+    /**
+     * The token that the operator has set up.
+     * @minLength 1
+     * @maxLength 128
+     */
+    token: string;
+};
+
+export type ReceiveProviderNoticeBody = Notice | Notice[];
+
+export type ReceiveProviderNoticeVariables = {
+    path: ReceiveProviderNoticePath;
+    body: ReceiveProviderNoticeBody;
+};
+
+export type ReceiveMailReportResult = Accepted;
+
+export type ReceiveMailReportPath = {
+    /**
+     * The token that the operator has set up.
+     * @minLength 1
+     * @maxLength 128
+     */
+    token: string;
+};
+
+export type ReceiveMailReportBody = string;
+
+export type ReceiveMailReportVariables = {
+    path: ReceiveMailReportPath;
+    body: ReceiveMailReportBody;
+};
+
 export type ReceiveSesNoticeResult = Accepted;
 
 export type ReceiveSesNoticePath = {
@@ -15154,6 +15194,20 @@ export type Ops = {
         };
         result: ReceiveMailEventsResult;
     };
+    receiveProviderNotice: {
+        args: {
+            path: ReceiveProviderNoticePath;
+            body: ReceiveProviderNoticeBody;
+        };
+        result: ReceiveProviderNoticeResult;
+    };
+    receiveMailReport: {
+        args: {
+            path: ReceiveMailReportPath;
+            body: ReceiveMailReportBody;
+        };
+        result: ReceiveMailReportResult;
+    };
     receiveSesNotice: {
         args: {
             path: ReceiveSesNoticePath;
@@ -15564,6 +15618,8 @@ export const OPERATIONS = {
     buyAddOn: { id: "buyAddOn", method: "POST", path: "/v1/clubs/{clubId}/add-ons", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     receiveBillingNotice: { id: "receiveBillingNotice", method: "POST", path: "/webhooks/billing", tags: ["Notices"], body: { contentType: "application/json" } },
     receiveMailEvents: { id: "receiveMailEvents", method: "POST", path: "/webhooks/mail/{token}", tags: ["Notices"], params: [{ name: "token", in: "path" }], body: { contentType: "application/json" } },
+    receiveProviderNotice: { id: "receiveProviderNotice", method: "POST", path: "/webhooks/mail/{provider}/{token}", tags: ["Notices"], params: [{ name: "provider", in: "path" }, { name: "token", in: "path" }], body: { contentType: "application/json" } },
+    receiveMailReport: { id: "receiveMailReport", method: "POST", path: "/webhooks/mail-reports/{token}", tags: ["Notices"], params: [{ name: "token", in: "path" }], body: { contentType: "message/rfc822" } },
     receiveSesNotice: { id: "receiveSesNotice", method: "POST", path: "/webhooks/ses/{token}", tags: ["Notices"], params: [{ name: "token", in: "path" }], body: { contentType: "text/plain" } },
     receiveSalesNotice: { id: "receiveSalesNotice", method: "POST", path: "/webhooks/{platform}/{token}", tags: ["Notices"], params: [{ name: "platform", in: "path" }, { name: "token", in: "path" }, { name: "signature", in: "query" }], body: { contentType: "application/json" } },
     getContract: { id: "getContract", method: "GET", path: "/v1/openapi.json", tags: ["Contract"] }

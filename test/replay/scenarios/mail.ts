@@ -52,6 +52,15 @@ async function mailDomain(recorder: Recorder): Promise<WorkflowHandle> {
 }
 
 export const mailScenarios: Scenarios = {
+  fetchReports: {
+    'two-pages': async ({ temporal, injected }) => {
+      injected.pages = [
+        { recorded: 150, left: 50, more: true },
+        { recorded: 3, left: 0, more: false },
+      ];
+      return temporal.start('fetchReports', { workflowId: 'mail-reports-recorded', taskQueue: 'upkeep' });
+    },
+  },
   mailDomain: { 'proven-lapsed-removed': mailDomain },
   transactionalMail: {
     sent: async ({ by }) => by.start('transactionalMail', await requestedMail(0, new Date())),

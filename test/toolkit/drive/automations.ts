@@ -42,6 +42,7 @@ export async function automationDeps(smtp = nobody): Promise<RunDeps> {
     ...(await testDeps()),
     smtp,
     fromAddress: 'news@platform.example',
+    marks: { providers: [], returnAddress: undefined },
     warmUps: { clubs: [], domains: [] },
     publicUrl: 'https://api.example',
     onMail: () => undefined,

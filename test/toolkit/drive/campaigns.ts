@@ -28,6 +28,7 @@ export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<TestMailDe
       publicFilesUrl: storage.publicFilesUrl,
     },
     fromAddress: 'news@platform.example',
+    marks: { providers: [], returnAddress: undefined },
     warmUps: { clubs: [], domains: [] },
     publicUrl: 'https://api.example',
     onOutcome: () => undefined,

@@ -9,6 +9,7 @@ export async function digestDeps(smtp: DigestDeps['smtp']): Promise<DigestDeps> 
     ...(await testDeps()),
     smtp,
     fromAddress: 'news@platform.example',
+    marks: { providers: [], returnAddress: undefined },
     warmUps: { clubs: [], domains: [] },
     publicUrl: 'https://api.example',
     classroomUrl: 'https://{slug}.classroom.example',

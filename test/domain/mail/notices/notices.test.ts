@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { identifyingHeaders, mailIdIn, providerIdIn } from '../../../../domain/mail/notices/mail-event.policy.ts';
+import { mailIdIn, providerIdIn } from '../../../../domain/mail/notices/mail-event.policy.ts';
+import { identifyingHeaders } from '../../../../domain/mail/notices/marks.policy.ts';
 import { readSesReport } from '../../../../domain/mail/notices/ses.policy.ts';
 import { createSnsGuard, readSnsMessage } from '../../../../domain/mail/notices/sns.ts';
 import { DomainError } from '../../../../platform/core/errors.ts';
@@ -23,7 +24,7 @@ describe('the identification of a mail in a notice (CAMP-15)', () => {
   });
 
   it('is sent as a tag for SES, and as a header for other providers', () => {
-    expect(identifyingHeaders(mailId)).to.deep.equal({
+    expect(identifyingHeaders(mailId, { providers: [], returnAddress: undefined })).to.deep.equal({
       'X-SES-MESSAGE-TAGS': `mail_id=${mailId}`,
       'X-Club-Mail-Id': mailId,
     });
@@ -56,7 +57,7 @@ describe('reports of SES (CAMP-15)', () => {
         kind: 'delivered',
         at,
         mailId,
-        providerId: 'ses-1',
+        providerId: by === 'message-id' ? 'ses-1' : undefined,
       });
   });
 

@@ -68,27 +68,17 @@ describe('events of mails that come early, repeatedly and in any order (CAMP-14,
 
   const timeOf = (minutes: number) => start.getTime() + minutes * 60_000;
 
-  /** In the order of the commits. */
+  /** The order of the requests does not matter. */
   function model(outcomes: readonly HandOver[], requests: readonly (readonly ReportedEvent[])[]) {
     const eventsOfMails: ReportedEvent[][] = Array.from({ length: recipients }, () => []);
-    const suppressed = new Map<number, string>();
-    for (const events of requests) {
-      const before = eventsOfMails.map((list) => [...list]);
-      for (const event of events) eventsOfMails[event.place]?.push(event);
-      for (const [place, all] of eventsOfMails.entries()) {
-        const isNew = (kind: ReportedEvent['kind']) =>
-          all.some((one) => one.kind === kind) && !before[place]?.some((one) => one.kind === kind);
-        const soft = (list: readonly ReportedEvent[]) =>
-          new Set(list.filter(({ kind }) => kind === 'soft_bounced').map(({ at }) => at));
-        const delivered = all.filter(({ kind }) => kind === 'delivered').map(({ at }) => at);
-        const arrived = delivered.length === 0 ? -Infinity : Math.min(...delivered);
-        const grew = soft(all).size > soft(before[place] ?? []).size;
-        const tooSoft = grew && [...soft(all)].filter((at) => at > arrived).length >= 5;
-        if (isNew('complained')) suppressed.set(place, 'complaint');
-        else if ((isNew('bounced') || tooSoft) && suppressed.get(place) !== 'complaint')
-          suppressed.set(place, 'bounce');
-      }
-    }
+    for (const event of requests.flat()) eventsOfMails[event.place]?.push(event);
+    const suppressed = eventsOfMails.flatMap((all) => {
+      const timesOf = (kind: ReportedEvent['kind']) => all.filter((one) => one.kind === kind).map(({ at }) => at);
+      const arrived = Math.min(...timesOf('delivered'));
+      const softInARow = new Set(timesOf('soft_bounced').filter((at) => !Number.isFinite(arrived) || at > arrived));
+      if (timesOf('complained').length > 0) return ['complaint'];
+      return timesOf('bounced').length > 0 || softInARow.size >= 5 ? ['bounce'] : [];
+    });
     const rows = eventsOfMails.map((events, place): Row => {
       const first = (of: readonly ReportedEvent[]) =>
         of.length === 0 ? null : timeOf(Math.min(...of.map(({ at }) => at)));
@@ -103,7 +93,7 @@ describe('events of mails that come early, repeatedly and in any order (CAMP-14,
       const isLater = outcome?.kind === 'refused' && !outcome.permanent;
       return { status: isLater ? 'pending' : 'failed', sentAt: null, times };
     });
-    return { rows, suppressed: [...suppressed.values()].toSorted() };
+    return { rows, suppressed: suppressed.toSorted() };
   }
 
   async function carryOut({

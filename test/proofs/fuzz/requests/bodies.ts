@@ -3,7 +3,7 @@ import type { OperationId } from '../../../../contract/contract.ts';
 import type { TokenPurpose } from '../../../../entities/mail/values.ts';
 import { password } from '../../../toolkit/builders/clubs.ts';
 import type { Draw } from './draw.ts';
-import { billingNotice, salesNotice } from './notices.ts';
+import { billingNotice, providerNotice, salesNotice } from './notices.ts';
 import type { Pool } from './pool.ts';
 import { oneOf } from './references.ts';
 import type { Json, JsonRecord } from './step.ts';
@@ -75,6 +75,7 @@ export const bodies: Partial<Record<OperationId, BodyMaker>> = {
   ),
   exchangeStudentCode: exchangedCode,
   receiveBillingNotice: billingNotice,
+  receiveProviderNotice: providerNotice,
   receiveSalesNotice: salesNotice,
   updateOwnStudent: (draw) => ({ language: draw.pick(['en', 'pt-BR', 'es', 'de', 'ar']) }),
   updateProfile: (draw) => ({ language: draw.pick(['en', 'pt-BR', 'es', 'de', 'ar']) }),

@@ -3,6 +3,7 @@ import type { CallerKind, ContractOperation } from '../../../../contract/contrac
 import { faultsOf } from './contract-check.ts';
 import type { Draw } from './draw.ts';
 import { faultyVersions, type FaultyPart } from './faults.ts';
+import { mailReport } from './notices.ts';
 import type { Pool } from './pool.ts';
 import { kindOfParameter } from './record-kinds.ts';
 import { isRecord, resolved, type CallerName, type Json, type RequestStep } from './step.ts';
@@ -164,6 +165,8 @@ function pathFor(
   for (const name of operation.pathParameters.toReversed()) {
     if (name === 'clubId') path[name] = permitted === 100 ? '{{own.club}}' : clubFor(draw, caller);
     else if (name === 'platform') path[name] ??= draw.pick(['generic', 'hotmart', 'kiwify', 'unheard-of']);
+    else if (name === 'provider')
+      path[name] ??= draw.pick(['postmark', 'mailgun', 'sendgrid', 'resend', 'brevo', 'unheard-of']);
     else if (name === 'language') path[name] ??= draw.pick(['en', 'pt-BR', 'en', 'pt-BR', 'zh-Hant-TW', 'qaa']);
     else if (name === 'template')
       path[name] ??= draw.pick([
@@ -237,6 +240,7 @@ function bodyFor(
   pool: Pool,
 ): Pick<RequestStep, 'body' | 'raw' | 'headers'> {
   if (!operation.hasBody) return {};
+  if (operation.operationId === 'receiveMailReport') return { raw: mailReport(draw) };
   if (operation.fileBody) return { raw: table(draw, pool) };
   const body = valueOf(draw, bodySchemaOf(operation), suggest);
   return { body: isRecord(body) ? body : {} };

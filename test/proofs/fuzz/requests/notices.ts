@@ -4,6 +4,7 @@
  */
 import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../../toolkit/builders/platform-notices.ts';
 import { billingEvents } from '../../../toolkit/builders/billing-events.ts';
+import { deliveryReport } from '../../../toolkit/builders/mail-reports.ts';
 import type { Draw } from './draw.ts';
 import type { Pool } from './pool.ts';
 import { isRecord, type Json, type JsonRecord } from './step.ts';
@@ -56,6 +57,51 @@ export function billingNotice(draw: Draw): Json {
   ])();
   const notice = { ...(JSON.parse(JSON.stringify(event)) as JsonRecord), id: `evt_{{salt}}_${draw.below(200)}` };
   return draw.chance(0.35) ? withOneCorruption(draw, notice) : notice;
+}
+
+/**
+ * Makes a notice of a mail provider. The body has the fields of all providers, because each provider reads only its own. world.ts signs
+ * the notices of SendGrid and Resend; the notices of Mailgun have no valid signature.
+ */
+export function providerNotice(draw: Draw): Json {
+  const mailId = draw.pick(['{{own.sent_mail}}', '{{own.sent_mail}}', '{{other.sent_mail}}', '{{uuid:9}}', 'no id']);
+  const at = draw.pick(['{{now:-60}}', '{{now:-60}}', '{{now:3600}}', '2019-01-01T00:00:00Z', 'yesterday']);
+  const seconds = draw.pick([1_790_000_000, 1_790_000_001.5, -1, 0]);
+  const notice: JsonRecord = {
+    RecordType: draw.pick(['Delivery', 'Bounce', 'SpamComplaint', 'Open']),
+    Type: draw.pick(['HardBounce', 'SoftBounce', 'Unheard']),
+    MessageID: `provider-${draw.below(3)}`,
+    BouncedAt: at,
+    Metadata: { 'mail-id': mailId },
+    event: draw.pick(['delivered', 'hard_bounce', 'soft_bounce', 'bounce', 'spam', 'spamreport', 'click']),
+    timestamp: seconds,
+    ts_event: seconds,
+    mail_id: mailId,
+    'X-Mailin-custom': mailId,
+    'message-id': `<${mailId}@platform.example>`,
+    type: draw.pick(['email.delivered', 'email.bounced', 'email.complained', 'bounce', 'blocked']),
+    created_at: at,
+    data: {
+      email_id: 'provider-1',
+      headers: [{ name: 'X-Club-Mail-Id', value: mailId }],
+      bounce: { type: 'Transient' },
+    },
+    signature: { timestamp: String(seconds), token: `token-${draw.below(3)}`, signature: 'x' },
+    'event-data': { event: 'failed', severity: 'permanent', timestamp: seconds },
+  };
+  return draw.chance(0.35) ? withOneCorruption(draw, notice) : notice;
+}
+
+/** Makes a delivery report, or a message that only resembles one. */
+export function mailReport(draw: Draw): string {
+  const mailId = draw.pick(['{{own.sent_mail}}', '{{other.sent_mail}}', '{{uuid:9}}', 'no id']);
+  const report = deliveryReport({
+    date: draw.pick(['Mon, 02 Mar 2026 09:15:07 +0000', 'yesterday']),
+    action: draw.pick(['failed', 'delivered', 'delayed', 'unheard']),
+    status: draw.pick(['5.1.1', '5.7.1', '4.4.7', 'none']),
+    returned: [`X-Club-Mail-Id: ${mailId}`],
+  });
+  return draw.chance(0.3) ? report.slice(0, draw.below(report.length)) : report;
 }
 
 function genericNotice(draw: Draw, pool: Pool): JsonRecord {

@@ -64,6 +64,7 @@ const tokens = [
   { of: '/mail/openings/', kind: 'mail_opening' },
   { of: '/mail/previews/', kind: 'mail_preview' },
   { of: '/webhooks/mail/', kind: 'notice_token' },
+  { of: '/webhooks/mail-reports/', kind: 'notice_token' },
   { of: '/webhooks/ses/', kind: 'notice_token' },
 ] as const;
 

@@ -3,6 +3,7 @@
  * public address.
  */
 import { callAt, type Answer, type Call } from '../../../toolkit/drive/api.ts';
+import { providerSettings } from '../../../toolkit/builders/provider-keys.ts';
 import { webhookSecret } from '../../../toolkit/drive/billing.ts';
 import { startStripe, type StripeServer } from '../../../toolkit/fakes/stripe-server.ts';
 import { buildStrangers, type Callers } from './callers.ts';
@@ -19,8 +20,6 @@ export interface FuzzGround {
   close(): Promise<void>;
 }
 
-export const noticeToken = 'a-token-of-the-operator';
-
 const publicAddress = '93.184.216.34';
 const errorLevel = 50;
 
@@ -32,7 +31,7 @@ export async function openGround(): Promise<FuzzGround> {
       STRIPE_SECRET_KEY: stripe.secretKey,
       STRIPE_API_URL: stripe.url,
       STRIPE_WEBHOOK_SECRET: webhookSecret,
-      MAIL_NOTICE_TOKEN: noticeToken,
+      ...providerSettings,
     },
   });
   // The API and the fuzzer share a thread, so each measurement covers only one request.

@@ -70,7 +70,7 @@ describe('test/proofs/fuzz/world/harvest', () => {
     const kinds = new Set(
       everyOperation.flatMap((operation) =>
         operation.pathParameters
-          .filter((name) => !['clubId', 'platform', 'reaction', 'language'].includes(name))
+          .filter((name) => !['clubId', 'platform', 'provider', 'reaction', 'language'].includes(name))
           .map((name) => kindOfParameter(operation, name)),
       ),
     );

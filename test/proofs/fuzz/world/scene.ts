@@ -1,6 +1,7 @@
 /** Builds a club with one record of every kind that a request can name, so that the first request of each operation can succeed. */
 import { scopes as everyScope } from '../../../../contract/rules/scopes.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
+import { noticeToken } from '../../../toolkit/builders/provider-keys.ts';
 import { buildCohort, buildCourse, type TestCourse } from '../../../toolkit/builders/courses.ts';
 import { buildAccessDelivery, buildEnrollment } from '../../../toolkit/builders/access.ts';
 import { billingEvents } from '../../../toolkit/builders/billing-events.ts';
@@ -32,7 +33,7 @@ import type { ClubName, Entry } from '../requests/pool.ts';
 import type { CallerName } from '../requests/step.ts';
 import { buildKeyCaller, readScopes, type Caller } from './callers.ts';
 import { Furnishing } from './furnishing.ts';
-import { noticeToken, type FuzzGround } from './ground.ts';
+import type { FuzzGround } from './ground.ts';
 
 export interface Scene {
   readonly clubId: Id;
@@ -350,6 +351,7 @@ async function addCampaign(scene: Furnishing, student: TestStudent): Promise<voi
   scene.name('mail_link', linkToken(vault, { linkId, mailId }));
   scene.name('mail_opening', openingToken(vault, mailId));
   scene.name('notice_token', noticeToken);
+  scene.name('sent_mail', mailId);
   const expiresAt = new Date(Date.now() + 15 * 60_000);
   scene.name('mail_preview', previewToken(vault, { campaignId: campaign.text('id'), expiresAt }));
 }

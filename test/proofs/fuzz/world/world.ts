@@ -8,6 +8,7 @@ import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { clock, type Answer } from '../../../toolkit/drive/api.ts';
 import { put } from '../../../toolkit/drive/media.ts';
 import { everyOperation, operationOf } from '../../../toolkit/drive/every-operation.ts';
+import { signatureHeaders } from '../../../toolkit/builders/provider-keys.ts';
 import { signatureOf } from '../../../toolkit/drive/billing.ts';
 import { buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { png } from '../../../toolkit/builders/pictures.ts';
@@ -154,9 +155,10 @@ class FuzzedWorld implements World {
     }
   }
 
-  #proofOf(operation: OperationId, { body, raw }: RequestStep): Record<string, string> {
-    if (operation !== 'receiveBillingNotice') return {};
-    return { 'stripe-signature': signatureOf(raw ?? JSON.stringify(body) ?? '') };
+  #proofOf(operation: OperationId, { body, raw, path }: RequestStep): Record<string, string> {
+    const text = raw ?? JSON.stringify(body) ?? '';
+    if (operation === 'receiveProviderNotice') return signatureHeaders(path['provider'] ?? '', text);
+    return operation === 'receiveBillingNotice' ? { 'stripe-signature': signatureOf(text) } : {};
   }
 
   async #takeIn({ step, resolvedStep, method }: Request, answer: Answer) {

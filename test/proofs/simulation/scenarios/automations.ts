@@ -178,6 +178,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
         vault,
         smtp: server.connect(),
         fromAddress: 'news@platform.test',
+        marks: { providers: [], returnAddress: undefined },
         warmUps: { clubs: [firstDay], domains: [] },
         publicUrl: 'https://api.test',
         onMail: () => {},
@@ -247,6 +248,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       for (const id of [automationId, echoId]) await expectSums(id, runs, mails, removed);
       expectPace();
       await people.expectNoTraces();
+      await people.expectReported();
     },
   };
 

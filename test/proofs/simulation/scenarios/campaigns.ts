@@ -101,6 +101,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
           publicFilesUrl: 'https://files.test',
         },
         fromAddress: 'news@platform.test',
+        marks: { providers: [], returnAddress: undefined },
         warmUps: { clubs: [firstDay], domains: [] },
         publicUrl: 'https://api.test',
         onOutcome: () => {},
@@ -143,6 +144,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
       await expectEnds(mails);
       expectPace(new Set(mails.map(({ id }) => id)));
       await people.expectNoTraces();
+      await people.expectReported();
     },
   };
 

@@ -96,6 +96,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
         vault,
         smtp: server.connect(),
         fromAddress: 'news@platform.test',
+        marks: { providers: [], returnAddress: undefined },
         warmUps: { clubs: [], domains: [] },
         publicUrl: 'https://api.test',
         classroomUrl: 'https://{slug}.classroom.test',
@@ -126,6 +127,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
       server.expectNoOthers(new Set());
       await expectDigests(mails);
       await people.expectNoTraces();
+      await people.expectReported();
     },
   };
 

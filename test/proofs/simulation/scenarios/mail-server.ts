@@ -3,9 +3,13 @@ import { compileEmail } from '../../../../domain/mail/content/compile.ts';
 import { resubscribe, unsubscribe } from '../../../../domain/mail/suppressions/preferences.ts';
 import { outcomeUnknown } from '../../../../domain/mail/sending/recipients.policy.ts';
 import { addSuppression } from '../../../../domain/mail/suppressions/suppressions.ts';
-import { recordEvents } from '../../../../domain/mail/notices/record-events.ts';
+import { mailgunReader } from '../../../../domain/mail/notices/providers/mailgun.ts';
+import { readPostmarkNotice } from '../../../../domain/mail/notices/providers/postmark.ts';
+import { recordEvents, recordNotice } from '../../../../domain/mail/notices/record-events.ts';
 import { unsubscribeToken, type MailKind } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
+import { mailgunNotice, postmarkNotice, type ReportedMail } from '../../../../dev/clients/mail-providers.ts';
+import { Secret } from '../../../../platform/core/secret.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../../../platform/infra/smtp/smtp-hand-over.ts';
 import type { Decisions } from '../decisions.ts';
@@ -287,6 +291,8 @@ export function recipients(
   { server, clubId, kind }: { server: MailServer; clubId: Id; kind: MailKind },
 ) {
   const removed = new Set<Id>();
+  /** The events whose notices were answered. */
+  const reported: (ReportedMail & { mailId: Id })[] = [];
   const deps = { db: sim.db, vault };
   const now = () => new Date(sim.time.now);
   const mailsOf = (of: Id) => ({ mails: 'student_id = $1', of, to: addressOf(of) });
@@ -334,18 +340,19 @@ export function recipients(
           };
         case 4: {
           const lot = decisions.choose(40);
-          const event = decisions.pick(['delivered', 'bounced', 'complained'] as const);
+          const kind = decisions.pick(['delivered', 'bounced', 'soft_bounced', 'complained'] as const);
+          const provider = decisions.pick(['postmark', 'mailgun'] as const);
+          const times = decisions.pick([1, 1, 2] as const);
           return {
-            label: `a mail was ${event}`,
+            label: `${provider} reports ${times} times that a mail was ${kind}`,
             async run() {
               const acceptedMails = server.log.filter((handed) => handed.isAccepted);
               const about = acceptedMails[lot % Math.max(1, acceptedMails.length)];
-              if (about)
-                await recordEvents(
-                  sim.db,
-                  [{ kind: event, at: now(), mailId: about.key, providerId: undefined }],
-                  now(),
-                );
+              if (!about) return;
+              const at = new Date(Math.floor(sim.time.now / 1_000) * 1_000);
+              const post = receiverOf(sim, provider, { kind, at, mailId: about.key });
+              for (let time = 0; time < times; time++) await post();
+              reported.push({ mailId: about.key, kind, at });
             },
           };
         }
@@ -354,9 +361,43 @@ export function recipients(
       }
     },
     remove,
+    /** Expects that each reported event is recorded, with this time or an earlier one (BNC-8). */
+    async expectReported(): Promise<void> {
+      const rows = await sim.postgres.ask<Record<ReportedMail['kind'], Date | null> & { id: Id }>(
+        `SELECT id, delivered_at AS delivered, bounced_at AS bounced, soft_bounced_at AS soft_bounced, complained_at AS complained FROM mails`,
+      );
+      for (const { mailId, kind, at } of reported) {
+        const recordedAt = rows.find(({ id }) => id === mailId)?.[kind];
+        mustHold(
+          recordedAt !== undefined && recordedAt !== null && recordedAt.getTime() <= at.getTime(),
+          'an effect that happened is recorded',
+          () => `mail ${mailId} was ${kind} at ${at.toISOString()}, but its row says ${String(recordedAt)}`,
+        );
+      }
+    },
     async expectNoTraces(): Promise<void> {
       for (const id of removed) await searchForTraces(sim, id);
     },
+  };
+}
+
+const signingKey = new Secret('a-signing-key-of-the-simulation');
+
+/** @returns a function that receives the notice of this event, the same bytes at each call */
+function receiverOf(
+  { db, time }: Simulation,
+  provider: 'postmark' | 'mailgun',
+  mail: ReportedMail & { mailId: Id },
+): () => Promise<unknown> {
+  const signedAt = new Date(time.now);
+  const token = `${mail.mailId} ${mail.kind} ${mail.at.getTime()}`;
+  const { raw } =
+    provider === 'postmark' ? postmarkNotice(mail) : mailgunNotice(mail, signingKey.reveal(), { signedAt, token });
+  const read = provider === 'postmark' ? readPostmarkNotice : mailgunReader(signingKey);
+  return async () => {
+    const received = new Date(time.now);
+    const { events, receipt } = read({ raw: Buffer.from(raw), header: () => '', now: received });
+    return receipt === undefined ? recordEvents(db, events, received) : recordNotice(db, { events, receipt }, received);
   };
 }
 

@@ -20,6 +20,7 @@ import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import type { KeyFinder } from '../domain/identity/api-keys/key-finder.ts';
 import type { SessionFinder } from '../domain/identity/sessions/session-finder.ts';
 import type { ReceiveNotice } from '../domain/sales/notices/notices.ts';
+import type { CheckoutDeps } from '../domain/billing/checkout/sessions.ts';
 import type { BillingEventDeps } from '../domain/billing/notices.ts';
 import type { PaymentProcessor } from '../platform/infra/payments.ts';
 import type { Limiter } from './rate-limits/limiter.ts';
@@ -50,7 +51,7 @@ export interface Deps extends AddressedDeps {
   sessions: SessionFinder;
   keys: KeyFinder;
   receiveNotice: ReceiveNotice;
-  billing: Omit<BillingEventDeps, 'db'> & {
+  billing: Omit<BillingEventDeps & CheckoutDeps, 'db'> & {
     /** Undefined unless billing is configured. */
     processor: PaymentProcessor | undefined;
   };

@@ -1163,6 +1163,14 @@ export interface paths {
         get: operations["listAddOns"];
         post: operations["buyAddOn"];
     };
+    "/v1/clubs/{clubId}/billing/checkout-sessions": {
+        parameters: {};
+        post: operations["openCheckout"];
+    };
+    "/v1/clubs/{clubId}/billing/portal-sessions": {
+        parameters: {};
+        post: operations["openBillingPortal"];
+    };
     "/webhooks/billing": {
         parameters: {};
         post: operations["receiveBillingNotice"];
@@ -1277,7 +1285,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "already_subscribed" | "checkout_in_progress" | "no_billing_account" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         Error: {
             error: {
                 code: components["schemas"]["ErrorCode"];
@@ -3950,6 +3958,32 @@ export interface components {
             overage: "billed" | "refused";
         };
         DateTime: string;
+        OverageMonthName: string;
+        Currency: string;
+        OverageSoFar: {
+            excess: number;
+            packs: number;
+            amount?: number;
+            currency?: components["schemas"]["Currency"];
+        };
+        OverageMonth: {
+            month: components["schemas"]["OverageMonthName"];
+            ends_at: string;
+            students?: components["schemas"]["OverageSoFar"];
+            storage_bytes?: components["schemas"]["OverageSoFar"];
+        };
+        OverageCharge: {
+            resource: "students" | "storage_bytes";
+            month: components["schemas"]["OverageMonthName"];
+            excess: number;
+            packs: number;
+            status: "pending" | "charged" | "invoiced" | "paid" | "payment_failed" | "waived" | "failed";
+            reason?: "no_customer" | "customer_deleted" | "item_removed" | "not_configured" | "currency_without_price" | "amount_too_large" | "refused_by_processor" | "processor_unreachable";
+            amount?: number;
+            currency?: components["schemas"]["Currency"];
+            charged_at?: string;
+            settled_at?: string;
+        };
         ClubPlan: {
             plan: components["schemas"]["PlanName"];
             status: "active" | "past_due" | "canceled";
@@ -3960,6 +3994,8 @@ export interface components {
                 ai_budget: components["schemas"]["PlanAllowance"];
             };
             current_period_end?: components["schemas"]["DateTime"];
+            overage?: components["schemas"]["OverageMonth"];
+            overage_charges?: components["schemas"]["OverageCharge"][];
         };
         AddOnKind: "students" | "storage" | "ai_budget";
         AddOnKindInput: "students" | "storage" | "ai_budget";
@@ -3978,6 +4014,23 @@ export interface components {
             id: string;
             kind: components["schemas"]["AddOnKindInput"];
             quantity: number;
+        };
+        CheckoutPlan: "starter" | "professional" | "business";
+        ReturnAddress: string;
+        CheckoutRequest: {
+            plan: components["schemas"]["CheckoutPlan"];
+            success_url?: components["schemas"]["ReturnAddress"];
+            cancel_url?: components["schemas"]["ReturnAddress"];
+        };
+        CheckoutSession: {
+            url: string;
+            expires_at: components["schemas"]["DateTime"];
+        };
+        PortalRequest: {
+            return_url?: components["schemas"]["ReturnAddress"];
+        };
+        PortalSession: {
+            url: string;
         };
         Notice: {
             [key: string]: unknown;
@@ -12638,6 +12691,56 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["AddOn"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    openCheckout: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckoutRequest"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["CheckoutSession"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    openBillingPortal: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PortalRequest"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PortalSession"];
                     };
                 };
             };

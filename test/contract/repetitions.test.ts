@@ -34,6 +34,8 @@ describe('repeated requests in the contract', () => {
       'downloadRepository',
       'dryRunAutomation',
       'importSuppressions',
+      'openBillingPortal',
+      'openCheckout',
       'pauseCampaign',
       'recoverWebhookDeliveries',
       'renewUpload',

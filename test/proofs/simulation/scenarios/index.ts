@@ -18,6 +18,7 @@ import { mediaMoves } from './media-moves.ts';
 import { mediaProcessing } from './media-processing.ts';
 import { mediaTranscriptions } from './media-transcriptions.ts';
 import { mentorships } from './mentorships.ts';
+import { overages } from './overages.ts';
 import { salesOfPlatforms } from './sales.ts';
 import { sources } from './sources.ts';
 import { spaceFills } from './space-fills.ts';
@@ -32,6 +33,7 @@ export const scenarios = {
   'webhooks-on-both-lanes': webhooksOnBothLanes,
   mails,
   'add-ons': addOns,
+  overages,
   'media-moves': mediaMoves,
   'media-expiry': mediaExpiry,
   'media-processing': mediaProcessing,
@@ -56,6 +58,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   webhookDelivery: 'webhooks',
   endpointGate: 'webhooks',
   addOn: 'add-ons',
+  overageCharge: 'overages',
   transactionalMail: 'mails',
   mentorshipSession: 'mentorships',
   mediaExpiry: 'media-expiry',

@@ -8,7 +8,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 import { keptOf } from '../toolkit/assert/histories.ts';
 import { buildOverageCharge, buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
-import { chargeRow, overageDeps } from '../toolkit/drive/overages.ts';
+import { overageChargeRow, overageDeps } from '../toolkit/drive/overages.ts';
 import { startStripe, type Fate, type StripeServer } from '../toolkit/fakes/stripe-server.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
@@ -85,7 +85,7 @@ describe('the workflow of an overage charge', function () {
       expect(await (await start(row)).result()).to.equal('invoiced');
       expect(stripe.itemsOf(row.id)).to.have.length(1);
       expect(stripe.invoices.map(({ total }) => total)).to.deep.equal([2_000]);
-      expect(await chargeRow(row.clubId, '2026-03-01')).to.include({ invoice_id: stripe.invoices[0]?.id });
+      expect(await overageChargeRow(row.clubId, '2026-03-01')).to.include({ invoice_id: stripe.invoices[0]?.id });
     });
 
   it('sleeps until the invoice of the subscription', async () => {

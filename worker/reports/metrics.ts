@@ -269,7 +269,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
       name: 'overage_charges_held',
       help: 'Charges for overage that the payment processor has not accepted for an hour or has refused, by reason. The service tries pending charges again.',
       labelNames: ['reason'],
-      select: () => countOfHeldCharges(new Date()),
+      select: countOfHeldCharges,
     },
     {
       name: 'postgres_oldest_snapshot_seconds',

@@ -128,7 +128,6 @@ async function workFails(world: World): Promise<Broken | undefined> {
  */
 const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'buyAddOn',
-  'openCheckout',
   'receiveBillingNotice',
   'getCertificatePdf',
   'getOwnCertificatePdf',

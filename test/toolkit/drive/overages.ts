@@ -37,7 +37,7 @@ export async function stepOn(deps: OverageDeps, id: Id, at: Date): Promise<Overa
 }
 
 /** The row of the charge of a resource in a month, such as `2026-03-01`. Undefined if there is no charge. */
-export async function chargeRow(
+export async function overageChargeRow(
   clubId: Id,
   month: string,
   resource: BilledResource = 'students',

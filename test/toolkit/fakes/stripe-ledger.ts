@@ -2,9 +2,9 @@
  * The records of the fake payment processor beside payments: customers, subscriptions, invoice items, invoices, checkouts and visits of the
  * portal. It answers as Stripe documents it. It counts charges by itself, so that a proof need not trust our tables.
  */
-import { failure, type Reply } from './stripe-replies.ts';
+import { failure, type StripeReply } from './stripe-replies.ts';
 
-export interface TestItem {
+interface TestItem {
   id: string;
   customer: string;
   amount: number;
@@ -17,7 +17,7 @@ export interface TestItem {
   metadata: Record<string, string>;
 }
 
-export interface TestInvoice {
+interface TestInvoice {
   id: string;
   customer: string;
   currency: string;
@@ -34,7 +34,7 @@ interface TestCustomer {
   metadata: Record<string, string>;
 }
 
-export interface TestSubscription {
+interface TestSubscription {
   id: string;
   customer: string;
   status: string;
@@ -44,7 +44,7 @@ export interface TestSubscription {
   endsWithPeriod: boolean;
 }
 
-export interface TestCheckout {
+interface TestCheckout {
   id: string;
   url: string;
   customer: string;
@@ -76,12 +76,12 @@ export interface StripeLedger {
   runSubscription(id: string): TestInvoice;
 }
 
-type Handler = (values: URLSearchParams, id: string) => Reply;
+type Handler = (values: URLSearchParams, id: string) => StripeReply;
 
 const seconds = () => Math.floor(Date.now() / 1_000);
-const ok = (body: object): Reply => ({ status: 200, body });
-const missing = (): Reply => failure(404, 'invalid_request_error', { code: 'resource_missing' });
-const invalid = (more: object = {}): Reply => failure(400, 'invalid_request_error', more);
+const ok = (body: object): StripeReply => ({ status: 200, body });
+const missing = (): StripeReply => failure(404, 'invalid_request_error', { code: 'resource_missing' });
+const invalid = (more: object = {}): StripeReply => failure(400, 'invalid_request_error', more);
 
 /** @returns the ledger, and the functions that answer its calls: `POST` for changes, `GET` for reads */
 export function createLedger(): { ledger: StripeLedger; post: Handlers; get: Handlers } {
@@ -261,7 +261,7 @@ function subscriptionBody({ id, customer, status, currency, periodEnd, endsWithP
 }
 
 /** A page of a list, newest first, after the record that `starting_after` names. */
-function listed(records: readonly { id: string }[], query: URLSearchParams): Reply {
+function listed(records: readonly { id: string }[], query: URLSearchParams): StripeReply {
   const after = query.get('starting_after');
   const start = after === null ? 0 : records.findIndex(({ id }) => id === after) + 1;
   const data = records.slice(start, start + Math.min(100, Number(query.get('limit') ?? 10)));

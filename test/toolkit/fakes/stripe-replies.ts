@@ -1,20 +1,20 @@
 /** Answers of the fake payment processor, and what it remembers of idempotency keys. */
 
-export interface Reply {
+export interface StripeReply {
   /** 0 if the call had no effect, and the connection is cut. */
   status: number;
   body: object;
   cut?: boolean;
 }
 
-export const failure = (status: number, type: string, more: object = {}): Reply => ({
+export const failure = (status: number, type: string, more: object = {}): StripeReply => ({
   status,
   body: { error: { type, message: 'It went wrong.', ...more } },
 });
 
-export interface KeyMemory {
+interface KeyMemory {
   /** Runs the call, unless its key was used before. */
-  once(key: string, request: string, call: () => Promise<Reply>): Promise<Reply>;
+  once(key: string, request: string, call: () => Promise<StripeReply>): Promise<StripeReply>;
   forget(): void;
 }
 
@@ -23,7 +23,7 @@ export interface KeyMemory {
  * refusal of invalid data is not remembered, because the call never began.
  */
 export function createKeyMemory(): KeyMemory {
-  const entries = new Map<string, { request: string; reply: Promise<Reply>; done: boolean }>();
+  const entries = new Map<string, { request: string; reply: Promise<StripeReply>; done: boolean }>();
   return {
     async once(key, request, call) {
       if (key === '') return call();

@@ -11,7 +11,7 @@ import {
   type Handlers,
   type StripeLedger,
 } from './stripe-ledger.ts';
-import { createKeyMemory, failure, type Reply } from './stripe-replies.ts';
+import { createKeyMemory, failure, type StripeReply } from './stripe-replies.ts';
 
 /** The outcome of a charge; `paid` by default. */
 export type Fate =
@@ -76,7 +76,7 @@ export async function startStripe(): Promise<StripeServer> {
       stripe.payments.filter(({ status, metadata }) => status === 'succeeded' && metadata['add_on_id'] === addOnId),
   });
 
-  async function charge(form: URLSearchParams): Promise<Reply> {
+  async function charge(form: URLSearchParams): Promise<StripeReply> {
     await sleep(stripe.delayMs);
     const fate = stripe.fates.shift() ?? 'paid';
     if (fate === 'cut_before_charge') return { status: 0, body: {}, cut: true };
@@ -103,7 +103,7 @@ export async function startStripe(): Promise<StripeServer> {
     return { status: 200, body, cut: fate === 'cut_after_charge' };
   }
 
-  async function chargeOnce(key: string, body: string): Promise<Reply> {
+  async function chargeOnce(key: string, body: string): Promise<StripeReply> {
     const form = new URLSearchParams(body);
     const complete = ['amount', 'currency', 'customer', 'payment_method'].every((name) => form.has(name));
     // The server does not store the answer to a call that fails before it begins.
@@ -113,7 +113,7 @@ export async function startStripe(): Promise<StripeServer> {
   }
 
   /** Changes the ledger, with the fate of the path. */
-  async function change(path: string, key: string, body: string): Promise<Reply> {
+  async function change(path: string, key: string, body: string): Promise<StripeReply> {
     const handler = handlerOf(post, path);
     if (!handler) return failure(404, 'invalid_request_error');
     return keys.once(key, `${path} ${body}`, async () => {
@@ -127,7 +127,7 @@ export async function startStripe(): Promise<StripeServer> {
     });
   }
 
-  function read(path: string, query: URLSearchParams): Reply {
+  function read(path: string, query: URLSearchParams): StripeReply {
     const [, , kind, id = ''] = path.split('/');
     const method = stripe.paymentMethods.get(id) ?? null;
     const handler = handlerOf(get, path);
@@ -176,7 +176,7 @@ export async function startStripe(): Promise<StripeServer> {
 }
 
 /** @returns the function that answers the path, which may have an id at the place of `*` */
-function handlerOf(handlers: Handlers, path: string): ((values: URLSearchParams) => Reply) | undefined {
+function handlerOf(handlers: Handlers, path: string): ((values: URLSearchParams) => StripeReply) | undefined {
   const exact = handlers[path];
   if (exact) return (values) => exact(values, '');
   const parts = path.split('/');

@@ -3,7 +3,14 @@ import { chargeOverage, type OverageDeps } from '../../../../domain/billing/over
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { buildPlan } from '../../../toolkit/builders/billing.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
-import { chargeRow, chargesOf, endMonths, exceed, overageDeps, stepOn } from '../../../toolkit/drive/overages.ts';
+import {
+  overageChargeRow,
+  chargesOf,
+  endMonths,
+  exceed,
+  overageDeps,
+  stepOn,
+} from '../../../toolkit/drive/overages.ts';
 import { startStripe, type Fate, type StripeServer } from '../../../toolkit/fakes/stripe-server.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 
@@ -40,7 +47,7 @@ describe('the charge for overage (BILL-10)', () => {
   const beginCharge = async () => {
     await exceed(clubId, 117, march);
     await endMonths(april);
-    id = (await chargeRow(clubId, month))?.id ?? '';
+    id = (await overageChargeRow(clubId, month))?.id ?? '';
   };
   beforeEach(async () => {
     Object.assign(stripe, { items: [], invoices: [], calls: [], pathFates: {}, up: true, delayMs: 0 });
@@ -53,7 +60,7 @@ describe('the charge for overage (BILL-10)', () => {
     await buildPlan(clubId, 'business', { customer_id: customer, subscription_id: `sub_${customer}` });
     await beginCharge();
   });
-  const row = async () => (await chargeRow(clubId, month)) ?? {};
+  const row = async () => (await overageChargeRow(clubId, month)) ?? {};
   const posts = () => stripe.calls.filter((text) => text.startsWith('POST'));
 
   it('makes one item, with the amount, the month and the ids in its metadata', async () => {
@@ -108,8 +115,8 @@ describe('the charge for overage (BILL-10)', () => {
     await exceed(clubId, 5, later(day));
     await endMonths(new Date('2026-05-01T00:00:00Z'));
     const [students, storage] = [
-      await chargeRow(clubId, '2026-04-01'),
-      await chargeRow(clubId, '2026-04-01', 'storage_bytes'),
+      await overageChargeRow(clubId, '2026-04-01'),
+      await overageChargeRow(clubId, '2026-04-01', 'storage_bytes'),
     ];
     const may = new Date('2026-05-01T00:00:00Z');
     for (const one of [students, storage]) await chargeOverage(deps, one?.id ?? '', may.getTime());

@@ -7,7 +7,7 @@ import { overagesOf } from '../../../toolkit/assert/billing.ts';
 import { wakesBy } from '../../../toolkit/assert/wakes.ts';
 import { buildPlan, buildStudentCount } from '../../../toolkit/builders/billing.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
-import { chargeRow, chargesOf, endMonths, exceed } from '../../../toolkit/drive/overages.ts';
+import { overageChargeRow, chargesOf, endMonths, exceed } from '../../../toolkit/drive/overages.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 
 const march = new Date('2026-03-15T12:00:00Z');
@@ -40,7 +40,7 @@ describe('the end of a month (BILL-8)', () => {
   it('wakes the workflow of the charge', async () => {
     await exceed(clubId, 40, march);
     const wakes = await wakesBy(clubId, () => endMonths(new Date('2026-04-01T00:00:00Z')));
-    const id = (await chargeRow(clubId, '2026-03-01'))?.id ?? '';
+    const id = (await overageChargeRow(clubId, '2026-03-01'))?.id ?? '';
     expect(wakes).to.deep.equal([workflowIdOf('overageCharge', id)]);
   });
 
@@ -67,14 +67,14 @@ describe('the end of a month (BILL-8)', () => {
   it('derives the same id for a charge whose row was lost', async () => {
     await exceed(clubId, 40, march);
     await endMonths(new Date('2026-04-01T00:00:00Z'));
-    const before = (await chargeRow(clubId, '2026-03-01'))?.id;
+    const before = (await overageChargeRow(clubId, '2026-03-01'))?.id;
     const source = await testDatabase();
     await source.query(`DELETE FROM overage_charges WHERE club_id = $1`, [clubId]);
     await source.query(`DELETE FROM overages WHERE club_id = $1`, [clubId]);
     await exceed(clubId, 30, march);
     await endMonths(new Date('2026-04-01T00:00:00Z'));
     expect(before).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-    expect((await chargeRow(clubId, '2026-03-01'))?.id).to.equal(before);
+    expect((await overageChargeRow(clubId, '2026-03-01'))?.id).to.equal(before);
   });
 
   it('charges the excess by the plan under which it was reached, even after a change to another plan', async () => {
@@ -82,7 +82,7 @@ describe('the end of a month (BILL-8)', () => {
     await buildPlan(clubId, 'professional');
     await endMonths(new Date('2026-05-01T00:00:00Z'));
     expect(await chargesOf(clubId)).to.deep.equal(['students 2026-03-01 40 1 pending']);
-    expect(await chargeRow(clubId, '2026-03-01')).to.include({ plan: 'business' });
+    expect(await overageChargeRow(clubId, '2026-03-01')).to.include({ plan: 'business' });
   });
 
   it('does not charge months that ended before the version with this rule', async () => {

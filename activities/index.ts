@@ -5,6 +5,7 @@ import { stepBulkJob } from '../domain/bulk/step.ts';
 import { stepImport } from '../domain/access/imports/step.ts';
 import { tendAutomationGate } from '../domain/automations/gate.ts';
 import { takeStep, type RunDeps } from '../domain/automations/running/run-step.ts';
+import { chargeOverage, type OverageDeps } from '../domain/billing/overage/charging.ts';
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/drafts/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
@@ -53,6 +54,7 @@ export interface ActivityDeps extends VaultDeps {
   automations: RunDeps;
   notices: NoticeDeps;
   addOns: AddOnDeps;
+  overages: OverageDeps;
   answers: AnswerDeps;
   sources: IndexingDeps;
   media: ProcessingDeps;
@@ -71,6 +73,7 @@ export const activities = {
   }),
   endpointGate: (deps: Given<'db' | 'vault'>) => ({ tendGate: activityOf(tendGate, deps) }),
   addOn: ({ addOns }: Given<'addOns'>) => ({ settle: activityOf(settleAddOn, addOns) }),
+  overageCharge: ({ overages }: Given<'overages'>) => ({ chargeOverage: activityOf(chargeOverage, overages) }),
   transactionalMail: ({ mails }: Given<'mails'>) => ({
     sendMail: activityOf(sendTransactionalMail, { ...mails, kinds: mailKinds }),
   }),

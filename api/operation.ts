@@ -23,6 +23,7 @@ import type { AdministratorSessionFound, SessionFinder } from '../domain/identit
 import type { Client } from '../domain/identity/sessions/sessions.ts';
 import type { SignInProofs } from '../domain/identity/sessions/sign-in-rules.policy.ts';
 import type { ReceiveNotice } from '../domain/sales/notices/notices.ts';
+import type { CheckoutDeps } from '../domain/billing/checkout/sessions.ts';
 import type { BillingEventDeps } from '../domain/billing/notices.ts';
 import type { PaymentProcessor } from '../platform/infra/payments.ts';
 import type { Limiter } from './rate-limits/limiter.ts';
@@ -54,7 +55,7 @@ export interface Deps extends AddressedDeps {
   sessions: SessionFinder;
   keys: KeyFinder;
   receiveNotice: ReceiveNotice;
-  billing: Omit<BillingEventDeps, 'db'> & {
+  billing: Omit<BillingEventDeps & CheckoutDeps, 'db'> & {
     /** Undefined unless billing is configured. */
     processor: PaymentProcessor | undefined;
   };

@@ -155,7 +155,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       answers,
       eventStreams: { listeners, logWatch, clock, silenceMs: streamHeartbeatMs },
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
-      billing: billingOf(config.stripe, log),
+      billing: billingOf(config, log),
       mailNotices: mailNoticesOf(config.mail, egress),
       sessions: createSessionFinder(db),
       keys: createKeyFinder(db),

@@ -18,6 +18,8 @@
  * - a transactional mail: `transactional_claimed`, `transactional_handed_over`
  * - a step of an automation's run: `run_step_decided`, `run_step_done` (not committed), `run_step_recorded`, `run_mail_claimed`,
  *   `run_mail_handed_over`
+ * - a step of a charge for overage: `overage_claimed`, `overage_searched` (no item was found), `overage_keyed` (the terms are fixed),
+ *   `overage_charged` (not recorded), `overage_recorded`
  * - a step that completes a course for students: `course_page_read`, `course_student_judged` (committed), `course_page_recorded`
  *
  * @returns a function that ends the process, like SIGKILL does, when the process first reaches the failpoint

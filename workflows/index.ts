@@ -20,6 +20,16 @@ export const addOn = stepWorkflow<Activities['addOn'], 'settle'>(
   { waitingFor: nextAttempt },
 );
 
+/** The charge for the overage of one resource in one month, from the end of the month until the charge is on an invoice. */
+export const overageCharge = stepWorkflow<Activities['overageCharge'], 'chargeOverage'>(
+  'chargeOverage',
+  { startToCloseTimeout: '130s' }, // longer than the lease of 120 s, so that a retry can claim the row again
+  {
+    waitingFor: ({ attempt, at, isCharged }) =>
+      isCharged ? `its invoice ${inAbout(at - Date.now())}` : nextAttempt({ attempt, at }),
+  },
+);
+
 /** One transactional mail, from its request until it is sent or has failed for good. */
 export const transactionalMail = stepWorkflow<Activities['transactionalMail'], 'sendMail'>(
   'sendMail',

@@ -7,6 +7,8 @@ const ownCommits: ReadonlyMap<OperationId, string> = new Map([
   ['checkMailDomain', 'It asks name servers between its transactions.'],
   ['completeMedia', 'It copies the file in the store, and then watches its processing for a moment.'],
   ['importStudents', 'It stores the file between its transactions.'],
+  ['openCheckout', 'It asks the payment processor between its statements.'],
+  ['openBillingPortal', 'It asks the payment processor after its statement.'],
   ['pauseCampaign', 'It waits for mails that are being sent.'],
   ['putMediaTrack', 'It records the name of the file, stores the file, and then records the track.'],
   ['putOwnAvatar', 'It records the name of the picture, stores the picture, and then records the profile.'],

@@ -62,6 +62,8 @@ const openToEveryKey: ReadonlySet<string> = new Set<OperationId>(['getCurrentApi
 const closedToKeys = {
   buyAddOn: 'It spends the money of the club.',
   listAddOns: 'It shows what the club pays.',
+  openCheckout: 'It leads to a page that spends the money of the club.',
+  openBillingPortal: 'It leads to a page that shows and changes what the club pays.',
   setAiBudgetLimit: 'It decides what the club spends.',
   removeAiBudgetLimit: 'It decides what the club spends.',
   reviewAssignmentSubmission: 'The review carries the name of a person.',

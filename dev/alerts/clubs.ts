@@ -5,6 +5,12 @@ const answers = 'code=~"model_.+|interrupted"';
 const failed = growth(`agent_answers_total{${answers}}`, '15m', ['code']);
 
 export const clubAlerts = {
+  OverageHeld: {
+    expr: 'max by (reason) (overage_charges_held) > 0',
+    lasting: '1h',
+    severity: 'warning',
+    summary: '{{ $value }} charges for overage do not go through: {{ $labels.reason }}.',
+  },
   SalesNoticesFail: {
     expr: badShare('sales_notices_total', 'outcome="failed"', { share: 0.3, atLeast: 5, window: '1h' }),
     lasting: '0m',

@@ -134,6 +134,11 @@ export const boards: Readonly<Record<string, Board>> = {
       { title: 'Mails of campaigns, a minute', unit: perMinute, queries: [pace('campaign_mails_total', 'status')] },
       { title: 'Mails of automations, a minute', unit: perMinute, queries: [pace('automation_mails_total', 'status')] },
       { title: 'Daily mails of spaces, a minute', unit: perMinute, queries: [pace('digest_mails_total', 'status')] },
+      {
+        title: 'Charges for overage that are held',
+        unit: 'short',
+        queries: [newestGauge('overage_charges_held', 'reason')],
+      },
       { title: 'Events of mail providers, a minute', unit: perMinute, queries: [pace('mail_events_total', 'outcome')] },
       {
         title: 'Messages in the mailbox of reports, a minute',

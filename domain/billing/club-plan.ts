@@ -13,6 +13,7 @@ import {
 } from '../../entities/billing/values.ts';
 import type { LocalMonth } from '../../platform/core/time/local-time.ts';
 import { isIn, readClubMonth } from './club-month.ts';
+import { readCharges, readOverageMonth } from './overage/showing.ts';
 import { addOns, plans } from './plans.policy.ts';
 
 type ClubPlanRecord = RecordOf<'ClubPlan'>;
@@ -24,6 +25,7 @@ interface PlanRow {
   openingPlan: PlanName;
   status: PlanStatus | null;
   currentPeriodEnd: Date | null;
+  currency: string | null;
   students: number;
   /** Stored bytes. */
   stored: string;
@@ -41,7 +43,7 @@ const inForce = (month: LocalMonth) =>
 export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<ClubPlanRecord> {
   const month = await readClubMonth(db, clubId, now);
   const row =
-    await db.one<PlanRow>(sql`SELECT ${columns(ClubPlan, ['plan', 'status', 'currentPeriodEnd'], 'plan')}, club.opening_plan AS "openingPlan",
+    await db.one<PlanRow>(sql`SELECT ${columns(ClubPlan, ['plan', 'status', 'currentPeriodEnd', 'currency'], 'plan')}, club.opening_plan AS "openingPlan",
             ((SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = club.id)
              + (SELECT coalesce(sum(students), 0) FROM club_student_changes WHERE club_id = club.id))::int AS students,
             ((SELECT coalesce(sum(bytes), 0) FROM club_storage WHERE club_id = club.id)
@@ -65,12 +67,16 @@ export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<
       { ...plans[name].allowances[resource], add_ons: boughtOf(resource, row.bought ?? {}), used: used[resource] },
     ]),
   ) as ClubPlanRecord['allowances'];
+  const overage = await readOverageMonth(db, clubId, name, row.currency, month);
+  const charges = await readCharges(db, clubId);
   return {
     plan: name,
     status: row.status ?? 'active',
     features: [...plans[name].features],
     allowances,
     ...(row.currentPeriodEnd && { current_period_end: row.currentPeriodEnd.toISOString() }),
+    ...(overage && { overage }),
+    ...(charges.length > 0 && { overage_charges: charges }),
   };
 }
 

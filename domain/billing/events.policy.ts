@@ -13,9 +13,13 @@ export interface PlanEvent {
   plan: PlanName | null;
   status: PlanStatus | null;
   currentPeriodEnd: Date | null;
+  /** The currency of the subscription, in lower case. */
+  currency: string | null;
 }
 
 export interface ReadEvent extends PlanEvent {
+  /** The invoice that was paid, or whose payment failed. */
+  invoiceId: string | null;
   /** The club in the event's metadata, which only the holder of the processor's secret key can set. */
   namedClub: string | null;
   /** True if the event is about a price that belongs to no plan of this service. */
@@ -31,6 +35,15 @@ export function planOfPriceBy(pricePlans: readonly string[]): PlanOfPrice {
     Object.keys(plans).find((plan): plan is PlanName => plan === name);
   const byId = new Map(pricePlans.map((item) => item.split('=') as [string, string]));
   return ({ id, lookupKey }) => planNamed(byId.get(id ?? '')) ?? planNamed(lookupKey);
+}
+
+/**
+ * @param pricePlans pairs `<id of a price>=<plan>`
+ * @returns a function that returns the first price of a plan, or undefined if no pair names the plan
+ */
+export function priceOfPlanBy(pricePlans: readonly string[]): (plan: PlanName) => string | undefined {
+  const pairs = pricePlans.map((item) => item.split('='));
+  return (plan) => pairs.find(([, named]) => named === plan)?.[0];
 }
 
 type Says = Partial<Omit<ReadEvent, 'id' | 'type' | 'created'>>;
@@ -87,6 +100,7 @@ function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says
     ...(status !== null && { plan: plan ?? null, status }),
     // The item has this field since version 2025-03-31 of the processor's API. Before, the subscription had it.
     currentPeriodEnd: timeAt(item, 'current_period_end') ?? timeAt(subscription, 'current_period_end'),
+    currency: currencyAt(subscription, 'currency'),
     priceUnknown: status !== null && status !== 'canceled' && plan === undefined,
   };
 }
@@ -97,6 +111,7 @@ function readInvoice(invoice: unknown): Says {
     customerId: idAt(invoice, 'customer'),
     // `parent` has this field since version 2025-03-31 of the processor's API. Before, the invoice had it.
     subscriptionId: idAt(about, 'subscription') ?? idAt(invoice, 'subscription'),
+    invoiceId: textAt(invoice, 'id'),
     namedClub: textAt(about, 'metadata', 'club_id'),
   };
 }
@@ -107,6 +122,8 @@ const saysNothing = {
   plan: null,
   status: null,
   currentPeriodEnd: null,
+  currency: null,
+  invoiceId: null,
   namedClub: null,
   priceUnknown: false,
 } as const satisfies Says;
@@ -128,6 +145,7 @@ export interface PlanState {
   customerId: string | null;
   subscriptionId: string | null;
   currentPeriodEnd: Date | null;
+  currency: string | null;
   changedAt: Date | null;
 }
 
@@ -152,6 +170,7 @@ export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName)
       customerId: newest?.customerId ?? null,
       subscriptionId: null,
       currentPeriodEnd: null,
+      currency: null,
       changedAt: null,
     }
   );
@@ -172,6 +191,7 @@ function stateOfSubscription(events: readonly PlanEvent[]): PlanState | undefine
     customerId: last('customerId'),
     subscriptionId: last('subscriptionId'),
     currentPeriodEnd: last('currentPeriodEnd'),
+    currency: last('currency'),
     changedAt: last('created'),
   };
 }
@@ -200,6 +220,12 @@ function textAt(value: unknown, ...path: readonly string[]): string | null {
 /** Reads an id. Instead of an id, the processor may send the whole record with this id. */
 function idAt(value: unknown, key: string): string | null {
   return textAt(value, key) ?? textAt(value, key, 'id');
+}
+
+/** @returns a code of three small letters, as the processor writes currencies */
+function currencyAt(value: unknown, key: string): string | null {
+  const text = textAt(value, key);
+  return text !== null && /^[a-z]{3}$/.test(text) ? text : null;
 }
 
 /** Reads a time in Unix seconds. */

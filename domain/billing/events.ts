@@ -91,8 +91,8 @@ async function recordOnce(
   now: Date,
 ): Promise<EventOutcome | undefined> {
   const recorded =
-    await tx.one(sql`INSERT INTO billing_events (id, club_id, type, created, received_at, customer_id, subscription_id, plan, status, current_period_end, outcome)
-     VALUES (${event.id}, ${clubId}, ${event.type}, ${event.created}, ${now}, ${event.customerId}, ${event.subscriptionId}, ${event.plan}, ${event.status}, ${event.currentPeriodEnd}, ${outcome}) ON CONFLICT (id) DO NOTHING RETURNING 1`);
+    await tx.one(sql`INSERT INTO billing_events (id, club_id, type, created, received_at, customer_id, subscription_id, plan, status, current_period_end, currency, invoice_id, outcome)
+     VALUES (${event.id}, ${clubId}, ${event.type}, ${event.created}, ${now}, ${event.customerId}, ${event.subscriptionId}, ${event.plan}, ${event.status}, ${event.currentPeriodEnd}, ${event.currency}, ${event.invoiceId}, ${outcome}) ON CONFLICT (id) DO NOTHING RETURNING 1`);
   return recorded === undefined ? undefined : outcome;
 }
 
@@ -105,6 +105,7 @@ const planEventColumns = columns(BillingEvent, [
   'plan',
   'status',
   'currentPeriodEnd',
+  'currency',
 ]);
 
 function eventsOf(tx: Transaction, clubId: Id): Promise<PlanEvent[]> {
@@ -114,8 +115,9 @@ function eventsOf(tx: Transaction, clubId: Id): Promise<PlanEvent[]> {
 }
 
 async function savePlan(tx: Transaction, clubId: Id, state: PlanState): Promise<void> {
-  await tx.run(sql`INSERT INTO club_plans (club_id, plan, status, customer_id, subscription_id, current_period_end, changed_at)
-     VALUES (${clubId}, ${state.plan}, ${state.status}, ${state.customerId}, ${state.subscriptionId}, ${state.currentPeriodEnd}, ${state.changedAt})
+  await tx.run(sql`INSERT INTO club_plans (club_id, plan, status, customer_id, subscription_id, current_period_end, currency, changed_at)
+     VALUES (${clubId}, ${state.plan}, ${state.status}, ${state.customerId}, ${state.subscriptionId}, ${state.currentPeriodEnd}, ${state.currency}, ${state.changedAt})
      ON CONFLICT (club_id) DO UPDATE SET plan = excluded.plan, status = excluded.status, customer_id = excluded.customer_id,
-       subscription_id = excluded.subscription_id, current_period_end = excluded.current_period_end, changed_at = excluded.changed_at`);
+       subscription_id = excluded.subscription_id, current_period_end = excluded.current_period_end,
+       currency = excluded.currency, changed_at = excluded.changed_at`);
 }

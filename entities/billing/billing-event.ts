@@ -9,6 +9,7 @@ import { oneOf } from '../one-of.ts';
 @Entity('billing_events')
 @Check('billing_events_outcome', oneOf('outcome', eventOutcomes))
 @Index('billing_events_club', ['clubId', 'created'])
+@Index('billing_events_invoice', ['invoiceId'], { where: 'invoice_id IS NOT NULL' })
 @Index('billing_events_customer', ['customerId'], { where: 'club_id IS NULL' })
 export class BillingEvent {
   /** The processor's id. */
@@ -47,6 +48,14 @@ export class BillingEvent {
 
   @Column({ type: 'timestamptz', nullable: true })
   currentPeriodEnd: Date | null;
+
+  /** The code of ISO 4217 in lower case. Null if the event states no currency of a subscription. */
+  @Column({ type: 'text', nullable: true })
+  currency: string | null;
+
+  /** The processor's id of the invoice that was paid, or whose payment failed. */
+  @Column({ type: 'text', nullable: true })
+  invoiceId: string | null;
 
   @Column({ type: 'text' })
   outcome: EventOutcome;

@@ -29,6 +29,10 @@ export class ClubPlan {
   @Column({ type: 'timestamptz', nullable: true })
   currentPeriodEnd: Date | null;
 
+  /** The currency of the subscription: the code of ISO 4217 in lower case. Null if no event stated a currency. */
+  @Column({ type: 'text', nullable: true })
+  currency: string | null;
+
   /** The time of the last event that changed the plan, by the processor's clock. Null before the first event. */
   @Column({ type: 'timestamptz', nullable: true })
   changedAt: Date | null;

@@ -4,13 +4,14 @@
  */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import { resources, type Resource } from './values.ts';
+import { planNames, resources, type PlanName, type Resource } from './values.ts';
 import { Club } from '../clubs/club.ts';
 import { oneOf } from '../one-of.ts';
 
 @Entity('overages')
 @Check('overages_resource', oneOf('resource', resources))
 @Check('overages_excess', 'excess > 0')
+@Check('overages_plan', oneOf('plan', planNames))
 export class Overage {
   @PrimaryColumn({ type: 'uuid' })
   clubId: string;
@@ -27,6 +28,14 @@ export class Overage {
 
   @Column({ type: 'timestamptz' })
   reachedAt: Date;
+
+  /** The plan under which the highest excess was reached. Its prices apply. Null in rows of earlier versions. */
+  @Column({ type: 'text', nullable: true })
+  plan: PlanName | null;
+
+  /** The time at which the month was closed. Its excess never changes afterwards. */
+  @Column({ type: 'timestamptz', nullable: true })
+  closedAt: Date | null;
 
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
   club: Relation<Club>;

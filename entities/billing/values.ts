@@ -24,6 +24,34 @@ export type AddOnKind = (typeof addOnKinds)[number];
 export const addOnStatuses = ['pending', 'active', 'failed'] as const;
 export type AddOnStatus = (typeof addOnStatuses)[number];
 
+/** The resources whose overage a plan may bill. The AI budget is never exceeded (LIM-13). */
+export const billedResources = ['students', 'storage_bytes'] as const satisfies readonly Resource[];
+export type BilledResource = (typeof billedResources)[number];
+
+/**
+ * `pending` until the charge is on an invoice of the payment processor. `waived` charges nothing, for a lasting reason. `failed` gave up
+ * after many days.
+ */
+export const overageChargeStatuses = ['pending', 'invoiced', 'waived', 'failed'] as const;
+export type OverageChargeStatus = (typeof overageChargeStatuses)[number];
+
+/** The reasons why a charge was waived, or why its last attempt did not go through. */
+export const overageChargeReasons = [
+  /** No event has ever named a customer of the club. */
+  'no_customer',
+  'customer_deleted',
+  /** A person removed the item at the payment processor. */
+  'item_removed',
+  'not_configured',
+  /** The table of prices lacks the customer's currency. */
+  'currency_without_price',
+  /** The processor accepts no amount of this size. */
+  'amount_too_large',
+  'refused_by_processor',
+  'processor_unreachable',
+] as const;
+export type OverageChargeReason = (typeof overageChargeReasons)[number];
+
 /** The outcomes of a billing event: it was applied, or the reason why it was not applied. */
 export const eventOutcomes = [
   'applied',

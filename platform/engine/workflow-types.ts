@@ -15,6 +15,7 @@ import { CommunitySpace } from '../../entities/community/community-space.ts';
 import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
 import { SpaceDigest } from '../../entities/community/space-digest.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
+import { OverageCharge } from '../../entities/billing/overage-charge.ts';
 import { Media } from '../../entities/media/media.ts';
 import { MediaMove } from '../../entities/media/media-move.ts';
 import { MediaTranscription } from '../../entities/media/media-transcription.ts';
@@ -142,6 +143,14 @@ export const workflowTypes = {
     taskQueue: 'billing',
     attributes: { ClubId: 'clubId' },
     summary: 'the purchase of an add-on',
+    due: [pending],
+  }),
+  overageCharge: row(OverageCharge, {
+    id: 'overage-charge',
+    taskQueue: 'billing',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the charge for the overage of a month',
     due: [pending],
   }),
   transactionalMail: row(TransactionalMail, {

@@ -1,7 +1,7 @@
 /** The client of the payment processor, for add-ons: one charge for each add-on. */
 import Stripe from 'stripe';
-import type { Secret } from '../core/secret.ts';
 import type { Id } from '../core/ids.ts';
+import { createStripe, idOf, type PaymentSettings } from './stripe-client.ts';
 
 /** `unknown`: the charge may exist, or may still be made. */
 export type ChargeOutcome =
@@ -57,29 +57,13 @@ export interface PaymentProcessor {
   paidSince: (since: Date) => AsyncIterable<MadeCharge>;
 }
 
-/** A charge takes a few seconds, and an API caller waits for it. */
-const timeoutMs = 10_000;
-
-export interface PaymentSettings {
-  /** Absent if no processor is configured. */
-  secretKey: Secret | undefined;
-  apiUrl: string;
-}
-
 /** @returns undefined without a key */
-export function createPaymentProcessor({ secretKey, apiUrl }: PaymentSettings): PaymentProcessor | undefined {
-  return secretKey && processorAt(secretKey, new URL(apiUrl));
+export function createPaymentProcessor(settings: PaymentSettings): PaymentProcessor | undefined {
+  const stripe = createStripe(settings);
+  return stripe && processorOn(stripe);
 }
 
-function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
-  const stripe = new Stripe(secretKey.reveal(), {
-    protocol: url.protocol === 'http:' ? 'http' : 'https',
-    host: url.hostname,
-    port: url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port),
-    timeout: timeoutMs,
-    maxNetworkRetries: 0, // The caller retries on its own schedule.
-    telemetry: false,
-  });
+function processorOn(stripe: Stripe): PaymentProcessor {
   return {
     async paymentMethodOf(customerId, subscriptionId) {
       // A checkout stores the payment method in the subscription.
@@ -156,8 +140,4 @@ function outcomeOfError(error: unknown): ChargeOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) throw error;
   if (error.type === 'StripeCardError' || error.type === 'StripeInvalidRequestError') return { result: 'declined' };
   return { result: 'unknown', code: error.type };
-}
-
-function idOf(reference: string | { id: string } | null | undefined): string | undefined {
-  return typeof reference === 'string' ? reference : reference?.id;
 }

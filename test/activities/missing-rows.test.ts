@@ -14,6 +14,7 @@ const outcomes: Readonly<Record<WorkflowType, unknown>> = {
   webhookDelivery: 'canceled',
   endpointGate: 'deleted',
   addOn: 'failed',
+  overageCharge: 'failed',
   transactionalMail: 'canceled',
   phoneCode: 'canceled',
   mentorshipSession: 'gone',

@@ -257,6 +257,8 @@ const table: Record<OperationId, Row> = {
   getClubPlan: { sessions: admin, roles, answer: 200 },
   listAddOns: { sessions: admin, roles: administration, answer: 200 },
   buyAddOn: { sessions: admin, roles: administration, answer: 'not_configured' },
+  openCheckout: { sessions: admin, roles: ['owner'], answer: 'not_configured' },
+  openBillingPortal: { sessions: admin, roles: ['owner'], answer: 'not_configured' },
 
   listWebhookEndpoints: { sessions: admin, roles: administration, answer: 200 },
   registerWebhookEndpoint: { sessions: admin, roles: administration, answer: 201 },

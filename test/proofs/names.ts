@@ -20,6 +20,7 @@ export const proofs: Readonly<Record<string, Proof>> = {
       'media',
       'mentorships',
       'digests',
+      'overage',
       'deploy',
       'restore',
       'callers',

@@ -24,6 +24,13 @@ const firstRows: readonly string[] = [
   `INSERT INTO mentorship_deliveries SELECT mentorship.id, delivery.id FROM mentorships mentorship JOIN access_deliveries delivery USING (club_id) LIMIT 1`,
   `INSERT INTO overages SELECT club_id, 'students', date_trunc('month', now())::date, 3, now() FROM club_plans LIMIT 1`,
   `INSERT INTO overage_turns SELECT club_id, date_trunc('month', now()) FROM overages LIMIT 1 ON CONFLICT DO NOTHING`,
+  `INSERT INTO billing_customers SELECT club_id, 'cus_1', now() FROM club_plans LIMIT 1`,
+  `INSERT INTO overage_charges (id, club_id, resource, month, excess, packs, plan, status, reason, created_at, next_attempt_at, settled_at, item_id, charged_at, invoice_id, customer_id, amount, currency, keyed_at, key_number)
+   SELECT gen_random_uuid(), (SELECT club_id FROM club_plans LIMIT 1), resource, ('2020-01-01'::date + row_number() OVER () * interval '1 month')::date, 117, 2, plan, status, reason, now(), now(),
+          CASE WHEN status <> 'pending' THEN now() END, 'ii_1', now(), 'in_1', 'cus_1', 2000, 'usd', now(), 1
+     FROM unnest('{students,storage_bytes}'::text[]) AS resource, unnest('{trial,starter,professional,business}'::text[]) AS plan,
+          unnest('{pending,invoiced,waived,failed}'::text[]) AS status,
+          unnest('{no_customer,customer_deleted,item_removed,not_configured,currency_without_price,amount_too_large,refused_by_processor,processor_unreachable}'::text[]) AS reason`,
   `INSERT INTO registration_link_claims SELECT link.id, student.id, '{}', now() FROM registration_links link JOIN students student USING (club_id) LIMIT 1`,
   `INSERT INTO student_import_addresses SELECT import.id, '\\x01', student.id FROM student_imports import JOIN students student USING (club_id) LIMIT 1`,
   `INSERT INTO student_levels SELECT student.id, level.id, now() FROM levels level JOIN students student USING (club_id) LIMIT 1`,

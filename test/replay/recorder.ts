@@ -8,6 +8,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { activities as all, type ActivityDeps } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
 import type { FakeModel } from '../../dev/fake-model/fake-model.ts';
+import type { Invoicing } from '../../platform/infra/invoicing.ts';
 import type { PaymentProcessor } from '../../platform/infra/payments.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { FetchedReports } from '../../domain/mail/notices/reports/fetch-reports.ts';
@@ -27,6 +28,7 @@ import { transcriptionDeps } from '../toolkit/drive/transcribing.ts';
 import { processingDeps } from '../toolkit/drive/processing.ts';
 import { recorder as identity } from '../toolkit/drive/replay.ts';
 import { noticeDeps } from '../toolkit/drive/sales.ts';
+import { fakeInvoicing } from '../toolkit/fakes/invoicing.ts';
 import { fakePaymentProcessor } from '../toolkit/fakes/payments.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 import { useDeliveries, type Delivering } from '../toolkit/stack/receivers.ts';
@@ -66,6 +68,7 @@ export interface Recorder {
   /** The behaviour of services that scenarios can change. */
   injected: {
     processor: PaymentProcessor;
+    invoicing: Invoicing;
     /** Called when the next source is read. */
     onSourceRead: () => Promise<void>;
     /** Processing fails unexpectedly for this number of the next sales notices. */
@@ -154,6 +157,7 @@ export function useRecorder(): () => Recorder {
 /** The default behaviour: no step fails, and name servers have no records. */
 export const nothingInjected = (): Recorder['injected'] => ({
   processor: fakePaymentProcessor([]),
+  invoicing: fakeInvoicing(),
   onSourceRead: async () => {},
   phoneAnswers: [],
   noticeFaults: 0,
@@ -230,14 +234,25 @@ export async function activitiesOf(
       }),
       ...all.automationGate({ db }),
     },
-    billing: all.addOn({
-      addOns: {
-        db,
-        get processor() {
-          return injected.processor;
+    billing: {
+      ...all.addOn({
+        addOns: {
+          db,
+          get processor() {
+            return injected.processor;
+          },
         },
-      },
-    }),
+      }),
+      ...all.overageCharge({
+        overages: {
+          db,
+          get invoicing() {
+            return injected.invoicing;
+          },
+          failpoint: async () => {},
+        },
+      }),
+    },
     upkeep: {
       ...all.sweep({ db, onRescued() {} }),
       ...all.retention({ db, vault, storage: await testObjectStore() }),

@@ -5,6 +5,7 @@ import { pauseAutomation, resumeAutomation } from '../../domain/automations/stat
 import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../domain/webhooks/queues/endpoint-states.ts';
 import { rollUpListTallies } from '../../platform/infra/postgres/lists/counts.ts';
 import { buildAutomation } from '../toolkit/builders/automations.ts';
+import { buildOverageCharge } from '../toolkit/builders/billing.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { playAutomations } from '../toolkit/drive/automations.ts';
 import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
@@ -174,6 +175,21 @@ describe('the gauges of webhooks and automations', () => {
     expect(await values(), 'after the release of the first run').to.deep.equal([3, 2, 1]);
     await play.pass(10_000);
     expect(await values(), 'after the release of all runs').to.deep.equal([0, 0, 0]);
+  });
+
+  it('count charges for overage that have been held for an hour, by reason', async () => {
+    const clubs = [await buildClub(), await buildClub(), await buildClub(), await buildClub()];
+    const old = { created_at: new Date(Date.now() - 2 * 3_600_000) };
+    const details = [
+      { ...old, reason: 'currency_without_price' },
+      { ...old, reason: 'currency_without_price', item_id: 'ii_1', charged_at: new Date() },
+      { ...old, reason: 'currency_without_price', status: 'failed', settled_at: new Date() },
+      { reason: 'currency_without_price' },
+    ];
+    for (const [place, { id }] of clubs.entries()) await buildOverageCharge(id, details[place]);
+    const values = (await register.getSingleMetric('overage_charges_held')?.get())?.values ?? [];
+    const counted = Object.fromEntries(values.map(({ labels, value }) => [labels['reason'], value]));
+    expect(counted).to.include({ currency_without_price: 2, processor_unreachable: 0 });
   });
 
   it('count due and retried deliveries as pending', async () => {

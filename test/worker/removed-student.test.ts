@@ -36,6 +36,7 @@ const day = 86_400_000;
 /** These tables need no row of this student or club. The value says what the table contains. */
 const explained: Readonly<Record<string, string>> = {
   add_ons: 'has a club’s amounts and ids of the payment processor',
+  billing_customers: 'has a club’s id of the payment processor',
   billing_events: 'has a club’s ids, codes and times of the payment processor',
   club_plans: 'has the name of a club’s plan',
   club_branding: 'has the colour, footer and links of a club',
@@ -45,6 +46,7 @@ const explained: Readonly<Record<string, string>> = {
   club_storage_changes: 'has changes of a club’s totals, which upkeep soon adds to the totals',
   club_student_changes: 'has changes of a club’s totals, which upkeep soon adds to the totals',
   overages: 'has months and numbers of a club',
+  overage_charges: 'has amounts of a club',
   overage_turns: 'has the time at which a club’s month begins',
   invitations: 'has data of administrators',
   audit_entries: 'has ids and names of fields, and no values',

@@ -1,5 +1,6 @@
 /** Builds the dependencies of all activities in a worker process. */
 import type { ActivityDeps } from '../../activities/index.ts';
+import { createInvoicing } from '../../platform/infra/invoicing.ts';
 import { createPaymentProcessor } from '../../platform/infra/payments.ts';
 import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
 import { activitiesOn } from '../activities/by-queue.ts';
@@ -27,6 +28,7 @@ export function activitiesOf(parts: Parts): (queue: TaskQueue) => object {
     completions: { db, publicUrl: config.api.publicUrl, failpoint },
     notices: { db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint },
     addOns: { db, processor: createPaymentProcessor(config.stripe) },
+    overages: { db, invoicing: createInvoicing(config.stripe), failpoint },
     onRescued: (count) => rescued.inc(count),
   };
   const bulkDeps: ActivityDeps = { ...deps, mails: transactionalMailDeps(parts, smtp.bulk) };

@@ -1,6 +1,7 @@
 /** The metrics of the worker process. docs/how-to/operate.md names the important ones. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, register } from 'prom-client';
+import { countOfHeldCharges } from '../../domain/billing/overage/held.ts';
 import { webhookTables } from '../../domain/webhooks/retention.ts';
 import { countingUnplaced } from '../../platform/infra/postgres/partitions.ts';
 import { ageOfDueRows, countOfDueRows, maxCounted } from '../../platform/engine/due-rows.ts';
@@ -190,7 +191,7 @@ interface Backlog {
 interface BacklogGauge {
   name: string;
   help: string;
-  labelNames?: ['workflow'] | ['kind'];
+  labelNames?: ['workflow'] | ['kind'] | ['reason'];
   /** A statement that returns the column `value`, and also `label` if the gauge has a label. */
   select: Sql | (() => Sql);
 }
@@ -275,6 +276,12 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
       name: 'automation_gates_open',
       help: 'Automations whose gate releases runs, page by page, after a pause or an archiving.',
       select: sql`SELECT count(*)::int AS value FROM automations WHERE gate_looks_at IS NOT NULL`,
+    },
+    {
+      name: 'overage_charges_held',
+      help: 'Charges for overage that the payment processor has not accepted for an hour or has refused, by reason. The service tries pending charges again.',
+      labelNames: ['reason'],
+      select: countOfHeldCharges,
     },
     {
       name: 'postgres_oldest_snapshot_seconds',

@@ -1,6 +1,7 @@
 /** The club's plan, its add-ons, and the events of the payment processor. */
 import * as addOns from '../../../domain/billing/add-ons.ts';
 import * as plan from '../../../domain/billing/club-plan.ts';
+import * as checkout from '../../../domain/billing/checkout/sessions.ts';
 import * as notices from '../../../domain/billing/notices.ts';
 import type { Operation } from '../../operation.ts';
 import { accepted, data, page } from '../answers.ts';
@@ -15,6 +16,12 @@ export const buyAddOn: Operation<'buyAddOn'> = async ({ params, body, deps, now 
   const { db, billing } = deps;
   return data(await addOns.buyAddOn({ db, processor: billing.processor }, params.clubId, body, now));
 };
+
+export const openCheckout: Operation<'openCheckout'> = async ({ params, body, deps, now }) =>
+  data(await checkout.openCheckout({ ...deps.billing, db: deps.db }, params.clubId, body, now));
+
+export const openBillingPortal: Operation<'openBillingPortal'> = async ({ params, body, deps }) =>
+  data(await checkout.openPortal({ ...deps.billing, db: deps.db }, params.clubId, body));
 
 export const receiveBillingNotice: Operation<'receiveBillingNotice'> = async ({ receiveBody, header, deps, now }) => {
   const { db, billing } = deps;

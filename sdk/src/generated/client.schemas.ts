@@ -214,6 +214,9 @@ export type StudentSignUp = {
  * | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
  * | `points_taken` | 409 | Another level of the club begins at these points. |
  * | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
+ * | `already_subscribed` | 409 | The club has a subscription that has not ended. The portal changes its plan. |
+ * | `checkout_in_progress` | 409 | Another checkout of the club has begun at the same time. |
+ * | `no_billing_account` | 409 | The club has no customer at the payment processor yet. |
  * | `upload_missing` | 409 | The file has not arrived at the address of the upload yet, or not all of it. |
  * | `upload_ended` | 409 | The file has arrived already, or its upload has failed or taken too long. |
  * | `upload_offset` | 409 | The resumable upload stands elsewhere than `Upload-Offset` says: ask it with `HEAD`. |
@@ -344,6 +347,9 @@ export const ErrorCode = {
     course_full: "course_full",
     points_taken: "points_taken",
     add_on_exists: "add_on_exists",
+    already_subscribed: "already_subscribed",
+    checkout_in_progress: "checkout_in_progress",
+    no_billing_account: "no_billing_account",
     upload_missing: "upload_missing",
     upload_ended: "upload_ended",
     upload_offset: "upload_offset",
@@ -11001,6 +11007,95 @@ export type PlanAllowance = {
 export type DateTime = string;
 
 /**
+ * The first day of the month.
+ * @pattern ^\d{4}-\d{2}-01$
+ */
+export type OverageMonthName = string;
+
+/**
+ * The code of ISO 4217, in lower case.
+ * @minLength 3
+ * @maxLength 3
+ */
+export type Currency = string;
+
+/**
+ * The highest excess of a resource in the month so far, and what it costs.
+ */
+export type OverageSoFar = {
+    /**
+     * In the resource's unit.
+     * @minimum 0
+     * @format int64
+     */
+    excess: number;
+    /**
+     * Each begun pack counts as a whole pack. A pack is 100 students, or 100 GB of storage.
+     * @minimum 0
+     */
+    packs: number;
+    /**
+     * The cost so far, in the smallest unit of the currency. Absent if the currency has no price yet.
+     * @minimum 0
+     * @format int64
+     */
+    amount?: number;
+    currency?: Currency;
+};
+
+/**
+ * How far the club has exceeded its allowances in the current month of its time zone. The highest excess counts. It is charged when the month has ended. Absent if the plan bills no overage, and nothing was exceeded this month.
+ */
+export type OverageMonth = {
+    month: OverageMonthName;
+    /**
+     * When the month ends (UTC). The charge follows within minutes.
+     * @format date-time
+     */
+    ends_at: string;
+    students?: OverageSoFar;
+    storage_bytes?: OverageSoFar;
+};
+
+/**
+ * The charge for the overage of one resource in one month. There is one at most.
+ */
+export type OverageCharge = {
+    resource: OverageChargeResource;
+    month: OverageMonthName;
+    /**
+     * The highest excess of the month, in the resource's unit.
+     * @minimum 1
+     * @format int64
+     */
+    excess: number;
+    /**
+     * The begun packs.
+     * @minimum 1
+     */
+    packs: number;
+    status: OverageChargeStatus;
+    reason?: OverageChargeReason;
+    /**
+     * In the smallest unit of the currency. Absent until it is known.
+     * @minimum 0
+     * @format int64
+     */
+    amount?: number;
+    currency?: Currency;
+    /**
+     * When the payment processor accepted the charge (UTC).
+     * @format date-time
+     */
+    charged_at?: string;
+    /**
+     * When it was put on an invoice, was waived or has failed (UTC).
+     * @format date-time
+     */
+    settled_at?: string;
+};
+
+/**
  * What a club has subscribed to. A new club is on `trial`, or on what the operator configured, until billing says otherwise. `past_due` keeps the plan while the charge is tried again; a canceled subscription leaves the club on `starter`.
  */
 export type ClubPlan = {
@@ -11022,6 +11117,12 @@ export type ClubPlan = {
         ai_budget: PlanAllowance;
     };
     current_period_end?: DateTime;
+    overage?: OverageMonth;
+    /**
+     * The charges for overage of the last year, the newest month first. Absent without a charge.
+     * @maxItems 24
+     */
+    overage_charges?: OverageCharge[];
 };
 
 /**
@@ -11102,6 +11203,63 @@ export type AddOnPurchase = {
      * @maximum 100
      */
     quantity: number;
+};
+
+/**
+ * A plan that a club can buy.
+ */
+export type CheckoutPlan = "starter" | "professional" | "business";
+
+export const CheckoutPlan = {
+    starter: "starter",
+    professional: "professional",
+    business: "business"
+} as const;
+
+/**
+ * An address of the dashboard. The default is its first page.
+ * @maxLength 2000
+ * @format uri
+ */
+export type ReturnAddress = string;
+
+/**
+ * The plan to buy, and the pages of the dashboard to which the payment processor leads back.
+ */
+export type CheckoutRequest = {
+    plan: CheckoutPlan;
+    success_url?: ReturnAddress;
+    cancel_url?: ReturnAddress;
+};
+
+/**
+ * A page of the payment processor, for an owner only.
+ */
+export type CheckoutSession = {
+    /**
+     * The address to which the browser goes.
+     * @format uri
+     */
+    url: string;
+    expires_at: DateTime;
+};
+
+/**
+ * The page of the dashboard to which the payment processor leads back.
+ */
+export type PortalRequest = {
+    return_url?: ReturnAddress;
+};
+
+/**
+ * A page of the payment processor, for an owner only. The address expires within minutes.
+ */
+export type PortalSession = {
+    /**
+     * The address to which the browser goes.
+     * @format uri
+     */
+    url: string;
 };
 
 /**
@@ -12596,6 +12754,47 @@ export type PlanAllowanceOverage = (typeof PlanAllowanceOverage)[keyof typeof Pl
 export const PlanAllowanceOverage = {
     billed: "billed",
     refused: "refused"
+} as const;
+
+/**
+ * The exceeded resource. A later version may add values: accept those that you do not know.
+ */
+export type OverageChargeResource = (typeof OverageChargeResource)[keyof typeof OverageChargeResource] | (string & {});
+
+export const OverageChargeResource = {
+    students: "students",
+    storage_bytes: "storage_bytes"
+} as const;
+
+/**
+ * `pending`: not charged yet. `charged`: it waits for the next invoice. `invoiced`: it is on an invoice. `paid` and `payment_failed`: the last news of this invoice. `waived`: it is not charged. `failed`: the payment processor did not accept it, and the operator decides. A later version may add values: accept those that you do not know.
+ */
+export type OverageChargeStatus = (typeof OverageChargeStatus)[keyof typeof OverageChargeStatus] | (string & {});
+
+export const OverageChargeStatus = {
+    pending: "pending",
+    charged: "charged",
+    invoiced: "invoiced",
+    paid: "paid",
+    payment_failed: "payment_failed",
+    waived: "waived",
+    failed: "failed"
+} as const;
+
+/**
+ * Why it is waived or has failed, or why it is still pending. A later version may add values: accept those that you do not know.
+ */
+export type OverageChargeReason = (typeof OverageChargeReason)[keyof typeof OverageChargeReason] | (string & {});
+
+export const OverageChargeReason = {
+    no_customer: "no_customer",
+    customer_deleted: "customer_deleted",
+    item_removed: "item_removed",
+    not_configured: "not_configured",
+    currency_without_price: "currency_without_price",
+    amount_too_large: "amount_too_large",
+    refused_by_processor: "refused_by_processor",
+    processor_unreachable: "processor_unreachable"
 } as const;
 
 /**

@@ -19,6 +19,8 @@ const saysNothing = {
   plan: null,
   status: null,
   currentPeriodEnd: null,
+  currency: null,
+  invoiceId: null,
   namedClub: null,
   priceUnknown: false,
 };
@@ -122,6 +124,24 @@ describe('an event of the payment processor', () => {
       { ...read, status: 'canceled' },
     ],
     [
+      'states the currency of its subscription',
+      'customer.subscription.updated',
+      subscriptionOf({ currency: 'brl' }),
+      { ...read, plan: 'business', status: 'active', currentPeriodEnd: at(9), currency: 'brl' },
+    ],
+    [
+      'states no currency that is not three small letters',
+      'customer.subscription.updated',
+      subscriptionOf({ currency: 'Brazilian real' }),
+      { ...read, plan: 'business', status: 'active', currentPeriodEnd: at(9) },
+    ],
+    [
+      'names its invoice, which may belong to no subscription',
+      'invoice.payment_failed',
+      { id: 'in_7', customer: 'cus_1' },
+      { customerId: 'cus_1', status: 'past_due', invoiceId: 'in_7' },
+    ],
+    [
       'says that the subscription of a paid invoice is active',
       'invoice.paid',
       { customer: 'cus_1', parent: { subscription_details: { subscription: 'sub_1', ...named } } },
@@ -223,10 +243,18 @@ const event = (second: number, changes: Partial<PlanEvent> = {}): PlanEvent => (
   plan: 'starter',
   status: 'active',
   currentPeriodEnd: null,
+  currency: null,
   ...changes,
 });
 const stateOf = (...events: PlanEvent[]) => planStateOf(events, 'trial');
-const opening = { plan: 'trial', status: 'active', subscriptionId: null, currentPeriodEnd: null, changedAt: null };
+const opening = {
+  plan: 'trial',
+  status: 'active',
+  subscriptionId: null,
+  currentPeriodEnd: null,
+  currency: null,
+  changedAt: null,
+};
 const silent = { plan: null, status: null } as const;
 
 describe('the plan from the events of a club', () => {
@@ -249,7 +277,7 @@ describe('the plan from the events of a club', () => {
     [
       'has the newest value of each field',
       [
-        event(1, { plan: 'business', currentPeriodEnd: at(50) }),
+        event(1, { plan: 'business', currentPeriodEnd: at(50), currency: 'eur' }),
         event(2, { plan: null, status: 'past_due', customerId: 'cus_2' }),
         event(3, { ...silent, customerId: null }),
       ],
@@ -259,6 +287,7 @@ describe('the plan from the events of a club', () => {
         customerId: 'cus_2',
         subscriptionId: 'sub_1',
         currentPeriodEnd: at(50),
+        currency: 'eur',
         changedAt: at(3),
       },
     ],
@@ -271,6 +300,7 @@ describe('the plan from the events of a club', () => {
         customerId: 'cus_1',
         subscriptionId: 'sub_1',
         currentPeriodEnd: null,
+        currency: null,
         changedAt: at(1),
       },
     ],
@@ -301,6 +331,11 @@ describe('the plan from the events of a club', () => {
       'stays canceled even if a later event states a plan',
       [event(1, { plan: 'business', status: 'canceled' }), event(2, { plan: 'business' })],
       { plan: 'starter', status: 'canceled' },
+    ],
+    [
+      'ignores the payment of an invoice without a subscription, such as one for overage',
+      [event(1), event(2, { ...silent, subscriptionId: null, status: 'past_due' })],
+      { plan: 'starter', status: 'active' },
     ],
     [
       'follows the event with the later id if two events of one type are in the same second',

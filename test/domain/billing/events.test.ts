@@ -19,11 +19,12 @@ const anyEvent = fc.record({
   at: fc.integer({ min: start, max: start + 8 }),
   subscription: fc.constantFrom('sub_a', 'sub_b'),
   plan: fc.constantFrom('starter', 'professional', 'business', 'platinum'),
+  currency: fc.constantFrom('usd', 'eur', undefined),
   status: fc.constantFrom('active', 'past_due', 'trialing', 'incomplete', 'canceled', 'unheard_of'),
 });
 type Told = typeof anyEvent extends fc.Arbitrary<infer One> ? One : never;
 
-function eventOf({ what, at, subscription, plan, status }: Told, customer: string, clubId: Id): ReadEvent {
+function eventOf({ what, at, subscription, plan, status, currency }: Told, customer: string, clubId: Id): ReadEvent {
   const about = { at, subscription: `${subscription}_${customer}`, customer };
   const stripeEvent =
     what === 'checkout'
@@ -34,6 +35,7 @@ function eventOf({ what, at, subscription, plan, status }: Told, customer: strin
             ...about,
             plan,
             periodEnd: at + 100,
+            ...(currency !== undefined && { currency }),
             ...(what !== 'deleted' && { status }),
           });
   const event = readEvent(stripeEvent, planOfPrice);
@@ -59,7 +61,14 @@ describe('events of the payment processor', () => {
             // The events always include a checkout that names the club.
             const whole: Told[] = [
               ...story,
-              { what: 'checkout', at: start, subscription: 'sub_a', plan: 'starter', status: 'active' },
+              {
+                what: 'checkout',
+                at: start,
+                subscription: 'sub_a',
+                plan: 'starter',
+                status: 'active',
+                currency: 'usd',
+              },
             ];
             const events = whole.map((one, place) => ({
               ...eventOf(one, customer, id),

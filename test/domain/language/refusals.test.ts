@@ -55,6 +55,7 @@ const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> 
   media_not_ready: ['domain/media/library/publishing.ts'],
   not_configured: [
     'domain/billing/add-ons.ts',
+    'domain/billing/checkout/sessions.ts',
     'domain/billing/notices.ts',
     'domain/identity/phones/codes.ts',
     'domain/mail/notices/receive.ts',

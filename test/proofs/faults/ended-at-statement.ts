@@ -1,5 +1,5 @@
 /**
- * This module is preloaded into an API. It ends the process, as SIGKILL does, at a statement of the next transaction of the kind that
+ * This module is preloaded into an API or a worker. It ends the process, as SIGKILL does, at a statement of the next transaction of the kind that
  * `END_IN` names. An example is `END_IN=booking` with `END_AT_STATEMENT=3`. The process then ends before the third statement after the first
  * lock of a mentorship or session. If the transaction has fewer statements, the process ends after COMMIT and before the answer.
  */
@@ -12,6 +12,8 @@ const beginnings: Readonly<Record<string, RegExp>> = {
   booking: /\bmentorships? mentorship\b[\s\S]*FOR NO KEY UPDATE/,
   /** A request with an Idempotency-Key claims its key. */
   key: /INSERT INTO idempotency_keys/,
+  /** A transaction that ends a month of a club closes the month and begins its charges. */
+  month: /DELETE FROM overage_turns/,
 };
 const beginning = beginnings[process.env['END_IN'] ?? ''];
 const counts = new WeakMap<object, number>();

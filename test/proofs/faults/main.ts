@@ -12,6 +12,7 @@ import { deployFaults } from './deploy.ts';
 import { digestFaults } from './digests.ts';
 import { mediaFaults } from './media.ts';
 import { mentorshipFaults } from './mentorships.ts';
+import { overageFaults } from './overage.ts';
 import { restoreFaults } from './restore.ts';
 import { webhookFaults } from './webhooks.ts';
 
@@ -27,6 +28,7 @@ const suites: Readonly<Record<string, (interrupted: Promise<unknown>, args: read
   media: mediaFaults,
   mentorships: mentorshipFaults,
   digests: digestFaults,
+  overage: overageFaults,
   deploy: deployFaults,
   restore: restoreFaults,
   callers: callerFaults,

@@ -1,4 +1,4 @@
-/** Ends a worker at a failpoint of its work, or an API process at a statement. */
+/** Ends a worker at a failpoint of its work, or a worker or an API process at a statement. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ground } from './victims.ts';
 
@@ -18,15 +18,17 @@ export const killAtStep = (ground: Ground, failpoint: string): Promise<boolean> 
  * @param kind the kind of transaction, by its name in ended-at-statement.ts
  */
 export const killAtStatement = (ground: Ground, kind: 'booking' | 'key', statement: number): Promise<boolean> =>
-  isInTime(
-    ground,
-    'API',
-    ground.killApiBy({
-      NODE_OPTIONS: `--import ${endedAtStatement.href}`,
-      END_IN: kind,
-      END_AT_STATEMENT: String(statement),
-    }),
-  );
+  isInTime(ground, 'API', ground.killApiBy(endingAt(kind, statement)));
+
+/** Kills the worker, restarts it, and waits until it ends at the statement of a month that ends. */
+export const killWorkerAtStatement = (ground: Ground, statement: number): Promise<boolean> =>
+  isInTime(ground, 'worker', ground.killWorkerBy(endingAt('month', statement)));
+
+const endingAt = (kind: string, statement: number): Readonly<Record<string, string>> => ({
+  NODE_OPTIONS: `--import ${endedAtStatement.href}`,
+  END_IN: kind,
+  END_AT_STATEMENT: String(statement),
+});
 
 async function isInTime(ground: Ground, victim: 'worker' | 'API', ended: Promise<void>): Promise<boolean> {
   const late = new AbortController();

@@ -32,6 +32,8 @@ export interface Ground {
   kill(victim: Victim): Promise<void>;
   /** Kills the worker, restarts it with a failpoint, and resolves when the worker has ended at the failpoint. */
   killWorkerAt(failpoint: string): Promise<void>;
+  /** Kills the worker, restarts it with variables that make it end, and resolves when it has ended. */
+  killWorkerBy(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Kills the API, restarts it with variables that make it end, and resolves when it has ended. */
   killApiBy(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Changes variables of the configuration. The worker and the API use them from their next start. */
@@ -99,6 +101,7 @@ export async function onGround<T>(
     },
     kill: (victim) => killing[victim].kill(),
     killWorkerAt: (failpoint) => worker.killBy({ FAILPOINT: failpoint }),
+    killWorkerBy: worker.killBy,
     killApiBy: api.killBy,
     configure: (variables) => void Object.assign(env, variables),
     startAgain: (victim) => killing[victim].start(),

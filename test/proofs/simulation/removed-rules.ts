@@ -208,6 +208,28 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     ],
     engine: 'add-ons',
   },
+  'item-looked-for': {
+    rule: 'BILL-10: the service looks for an existing item before it charges for overage',
+    file: 'domain/billing/overage/charging.ts',
+    changes: [
+      [
+        'if (earlier) return itemMade(earlier, now);',
+        'if (earlier && earlier.amount < 0) return itemMade(earlier, now);',
+      ],
+      // The processor forgets keys after a day, which is too long for a schedule.
+      ['now.getTime() - keyedAt.getTime() < keyLastsMs', 'now.getTime() - keyedAt.getTime() < 1_000'],
+    ],
+    engine: 'overages',
+  },
+  'closed-months': {
+    rule: 'BILL-8: the excess of a month does not change after the month was closed',
+    file: 'domain/billing/overages.ts',
+    changes: [
+      ['AND closed_at IS NOT NULL)', 'AND false)'],
+      [' AND recorded.closed_at IS NULL`', '`'],
+    ],
+    engine: 'overages',
+  },
   'removal-of-bodies': {
     rule: 'HOOK-11: the removal of a student purges the bodies about the student',
     file: 'domain/webhooks/student-removal.ts',

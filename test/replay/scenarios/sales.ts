@@ -4,11 +4,12 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { changeEnd } from '../../../domain/access/enrollments/enrollments.ts';
 import type { ChargeOutcome } from '../../../platform/infra/payments.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { buildAddOn } from '../../toolkit/builders/billing.ts';
+import { buildAddOn, buildOverageCharge } from '../../toolkit/builders/billing.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { buildShop, noticeOf, purchaseNotice, type TestShop } from '../../toolkit/builders/sales.ts';
 import { sell, takeNotice } from '../../toolkit/drive/sales.ts';
 import { until } from '../../toolkit/drive/until.ts';
+import { fakeInvoicing } from '../../toolkit/fakes/invoicing.ts';
 import { fakePaymentProcessor } from '../../toolkit/fakes/payments.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import type { Recorder, Scenarios } from '../recorder.ts';
@@ -56,6 +57,16 @@ async function charged({ injected, skipped }: Recorder, ...outcomes: ChargeOutco
   return skipped.start('addOn', 'billing', id);
 }
 
+async function chargedOverage(
+  { injected, skipped }: Recorder,
+  invoicing: Parameters<typeof fakeInvoicing>[0],
+): Promise<WorkflowHandle> {
+  injected.invoicing = fakeInvoicing(invoicing);
+  const now = await skipped.now();
+  const { id } = await buildOverageCharge((await buildClub()).id, { created_at: now, next_attempt_at: now });
+  return skipped.start('overageCharge', 'billing', id);
+}
+
 const unknown = { result: 'unknown', code: 'StripeConnectionError' } as const;
 
 export const salesScenarios: Scenarios = {
@@ -81,6 +92,17 @@ export const salesScenarios: Scenarios = {
       await db.source.transaction((tx) => changeEnd(new Transaction(tx), shop.club.id, enrollmentId, end, new Date()));
       await recorder.relays.real.carry();
       return handle;
+    },
+  },
+  overageCharge: {
+    'invoiced-at-last': (recorder) => chargedOverage(recorder, { failures: 2 }),
+    async 'taken-by-subscription'(recorder) {
+      const nextInvoiceAt = new Date((await recorder.skipped.now()).getTime() + 9 * 86_400 * second);
+      return chargedOverage(recorder, { nextInvoiceAt });
+    },
+    async waived({ by }) {
+      const { id, clubId } = await buildOverageCharge((await buildClub()).id, { customer: null });
+      return by.start('overageCharge', { id, clubId });
     },
   },
   addOn: {

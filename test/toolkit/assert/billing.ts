@@ -38,7 +38,7 @@ export async function addOnRow(id: Id): Promise<Record<string, unknown>> {
 export async function planRow(clubId: Id): Promise<Record<string, unknown> | undefined> {
   const source = await testDatabase();
   const [row] = await source.query<Record<string, unknown>[]>(
-    `SELECT plan, status, customer_id, subscription_id, current_period_end, changed_at FROM club_plans WHERE club_id = $1`,
+    `SELECT plan, status, customer_id, subscription_id, current_period_end, currency, changed_at FROM club_plans WHERE club_id = $1`,
     [clubId],
   );
   return row;

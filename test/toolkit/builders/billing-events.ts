@@ -31,14 +31,21 @@ export const billingEvents = {
     eventOf('checkout.session.completed', { id: 'cs_1', customer, subscription, ...metadata(clubId) }, at),
   subscription: (
     change: 'created' | 'updated' | 'deleted',
-    about: About & { plan?: string; price?: string; status?: string; periodEnd?: number },
+    about: About & { plan?: string; price?: string; status?: string; periodEnd?: number; currency?: string },
   ) => {
     const { clubId, customer = 'cus_1', subscription = 'sub_1', at, plan, price = 'price_1', periodEnd } = about;
     const items = { data: [{ price: { id: price, lookup_key: plan ?? null }, current_period_end: periodEnd }] };
     const status = about.status ?? (change === 'deleted' ? 'canceled' : 'active');
     return eventOf(
       `customer.subscription.${change}`,
-      { id: subscription, customer, status, items, ...metadata(clubId) },
+      {
+        id: subscription,
+        customer,
+        status,
+        items,
+        ...(about.currency && { currency: about.currency }),
+        ...metadata(clubId),
+      },
       at,
     );
   },

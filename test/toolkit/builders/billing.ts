@@ -1,4 +1,5 @@
 /** Builds plans and add-ons of clubs, and clubs with any number of students. */
+import { overageChargeId } from '../../../domain/billing/overage/beginning.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -24,6 +25,38 @@ export async function buildAddOn(clubId: Id, more: Record<string, unknown> = {})
   const columns = Object.keys(row);
   await source.query(
     `INSERT INTO add_ons (${columns.join(', ')}) VALUES (${columns.map((_, index) => `$${index + 1}`).join(', ')})`,
+    Object.values(row),
+  );
+  return { id: row.id, clubId };
+}
+
+/**
+ * The charge for 117 students in March 2026, which the service has just begun. Its next step is due.
+ * @param more further columns by name; `customer` is the customer of the club's plan, and null for a club without a customer
+ */
+export async function buildOverageCharge(
+  clubId: Id,
+  { customer = `cus_${clubId}`, ...more }: Record<string, unknown> = {},
+): Promise<{ id: Id; clubId: Id }> {
+  await buildPlan(clubId, 'business', { customer_id: customer });
+  const source = await testDatabase();
+  const now = new Date();
+  const row = {
+    id: overageChargeId(clubId, 'students', '2026-03-01'),
+    club_id: clubId,
+    resource: 'students',
+    month: '2026-03-01',
+    excess: 117,
+    packs: 2,
+    plan: 'business',
+    status: 'pending',
+    created_at: now,
+    next_attempt_at: now,
+    ...more,
+  };
+  const columns = Object.keys(row);
+  await source.query(
+    `INSERT INTO overage_charges (${columns.join(', ')}) VALUES (${columns.map((_, index) => `$${index + 1}`).join(', ')})`,
     Object.values(row),
   );
   return { id: row.id, clubId };

@@ -1,11 +1,17 @@
-/**
- * The part of Stripe's API that this service calls, with idempotency keys as Stripe documents them. A call with a known key gets the first
- * answer, even an error. It is refused if its body differs, or if the first call has not ended.
- */
+/** The part of Stripe's API that this service calls, with idempotency keys as Stripe documents them. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  createLedger,
+  customerBody,
+  metadataOf,
+  subscriptionById,
+  type Handlers,
+  type StripeLedger,
+} from './stripe-ledger.ts';
+import { createKeyMemory, failure, type StripeReply } from './stripe-replies.ts';
 
 /** The outcome of a charge; `paid` by default. */
 export type Fate =
@@ -32,13 +38,15 @@ interface TestPayment {
   metadata: Record<string, string>;
 }
 
-export interface StripeServer {
+export interface StripeServer extends StripeLedger {
   url: string;
   secretKey: string;
   payments: TestPayment[];
   /** Method, path and idempotency key of every call, such as `POST /v1/payment_intents key`. */
   calls: string[];
   fates: Fate[];
+  /** The fates of the next calls of a path, such as `/v1/invoiceitems`. Other calls succeed. */
+  pathFates: Record<string, Fate[]>;
   /** In milliseconds. */
   delayMs: number;
   /** Whether the server works. If false, it answers every call with 500, and the call has no effect. */
@@ -50,34 +58,25 @@ export interface StripeServer {
   stop(): Promise<void>;
 }
 
-interface Reply {
-  status: number;
-  body: object;
-  cut?: boolean;
-}
-
-const failure = (status: number, type: string, more: object = {}): Reply => ({
-  status,
-  body: { error: { type, message: 'It went wrong.', ...more } },
-});
-
 /** The caller must stop the server. */
 export async function startStripe(): Promise<StripeServer> {
-  const entriesByKey = new Map<string, { body: string; reply: Promise<Reply>; done: boolean }>();
-  const stripe = {
+  const keys = createKeyMemory();
+  const { ledger, post, get } = createLedger();
+  const stripe = Object.assign(ledger, {
     secretKey: `sk_test_${crypto.randomUUID()}`,
     payments: [] as TestPayment[],
     calls: [] as string[],
     fates: [] as Fate[],
+    pathFates: {} as Record<string, Fate[]>,
     delayMs: 0,
     up: true,
-    forgetKeys: () => entriesByKey.clear(),
+    forgetKeys: () => keys.forget(),
     paymentMethods: new Map<string, string>(),
     paidFor: (addOnId: string) =>
       stripe.payments.filter(({ status, metadata }) => status === 'succeeded' && metadata['add_on_id'] === addOnId),
-  };
+  });
 
-  async function charge(form: URLSearchParams): Promise<Reply> {
+  async function charge(form: URLSearchParams): Promise<StripeReply> {
     await sleep(stripe.delayMs);
     const fate = stripe.fates.shift() ?? 'paid';
     if (fate === 'cut_before_charge') return { status: 0, body: {}, cut: true };
@@ -104,33 +103,37 @@ export async function startStripe(): Promise<StripeServer> {
     return { status: 200, body, cut: fate === 'cut_after_charge' };
   }
 
-  async function chargeOnce(key: string, body: string): Promise<Reply> {
+  async function chargeOnce(key: string, body: string): Promise<StripeReply> {
     const form = new URLSearchParams(body);
     const complete = ['amount', 'currency', 'customer', 'payment_method'].every((name) => form.has(name));
     // The server does not store the answer to a call that fails before it begins.
     if (!complete || form.get('off_session') !== 'true' || form.get('confirm') !== 'true')
       return failure(400, 'invalid_request_error');
-    const before = entriesByKey.get(key);
-    if (before && before.body !== body) return failure(400, 'idempotency_error');
-    if (before && !before.done) return failure(409, 'invalid_request_error', { code: 'idempotency_key_in_use' });
-    if (before) return { ...(await before.reply), cut: false };
-    const reply = charge(form);
-    const entry = { body, reply, done: false };
-    entriesByKey.set(key, entry);
-    const finishedReply = await reply;
-    entry.done = true;
-    // The charge had not begun, so the key is free again.
-    if (finishedReply.status === 0) entriesByKey.delete(key);
-    return finishedReply;
+    return keys.once(key, body, () => charge(form));
   }
 
-  function read(path: string, query: URLSearchParams): Reply {
+  /** Changes the ledger, with the fate of the path. */
+  async function change(path: string, key: string, body: string): Promise<StripeReply> {
+    const handler = handlerOf(post, path);
+    if (!handler) return failure(404, 'invalid_request_error');
+    return keys.once(key, `${path} ${body}`, async () => {
+      await sleep(stripe.delayMs);
+      const fate = stripe.pathFates[path]?.shift() ?? 'paid';
+      if (fate === 'cut_before_charge') return { status: 0, body: {}, cut: true };
+      if (fate === 'error') return failure(500, 'api_error');
+      if (fate === 'declined') return failure(400, 'invalid_request_error');
+      const reply = handler(new URLSearchParams(body));
+      return fate === 'error_after_charge' ? failure(500, 'api_error') : { ...reply, cut: fate === 'cut_after_charge' };
+    });
+  }
+
+  function read(path: string, query: URLSearchParams): StripeReply {
     const [, , kind, id = ''] = path.split('/');
     const method = stripe.paymentMethods.get(id) ?? null;
-    if (kind === 'subscriptions')
-      return { status: 200, body: { id, object: 'subscription', default_payment_method: method } };
-    if (kind === 'customers')
-      return { status: 200, body: { id, object: 'customer', invoice_settings: { default_payment_method: method } } };
+    const handler = handlerOf(get, path);
+    if (handler) return handler(query);
+    if (kind === 'subscriptions') return { status: 200, body: subscriptionById(ledger, id, method) };
+    if (kind === 'customers') return { status: 200, body: customerBody(ledger, id, method) };
     if (path !== '/v1/payment_intents') return failure(404, 'invalid_request_error');
     const [of, since] = [query.get('customer'), Number(query.get('created[gte]') ?? 0)];
     const data = stripe.payments.filter(
@@ -148,8 +151,8 @@ export async function startStripe(): Promise<StripeServer> {
       ? failure(500, 'api_error')
       : request.headers.authorization !== `Bearer ${stripe.secretKey}`
         ? failure(401, 'invalid_request_error')
-        : request.method === 'POST' && url.pathname === '/v1/payment_intents'
-          ? await chargeOnce(key, body)
+        : request.method === 'POST'
+          ? await (url.pathname === '/v1/payment_intents' ? chargeOnce(key, body) : change(url.pathname, key, body))
           : read(url.pathname, url.searchParams);
     if (reply.cut) {
       stripe.up = false; // The client retries after a closed connection.
@@ -172,11 +175,12 @@ export async function startStripe(): Promise<StripeServer> {
   });
 }
 
-function metadataOf(form: URLSearchParams): Record<string, string> {
-  return Object.fromEntries(
-    [...form].flatMap(([name, value]) => {
-      const [, key] = /^metadata\[(\w+)\]$/.exec(name) ?? [];
-      return key === undefined ? [] : [[key, value]];
-    }),
-  );
+/** @returns the function that answers the path, which may have an id at the place of `*` */
+function handlerOf(handlers: Handlers, path: string): ((values: URLSearchParams) => StripeReply) | undefined {
+  const exact = handlers[path];
+  if (exact) return (values) => exact(values, '');
+  const parts = path.split('/');
+  const place = path.startsWith('/v1/checkout/') ? 4 : 3;
+  const general = handlers[parts.with(Math.min(place, parts.length - 1), '*').join('/')];
+  return general && ((values) => general(values, parts[place] ?? ''));
 }

@@ -90,7 +90,7 @@ export async function serveApp({
         answers,
         eventStreams: { listeners, logWatch, clock: clock.now, silenceMs: 15_000 },
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
-        billing: billingOf(config.stripe, lines),
+        billing: billingOf(config, lines),
         mailNotices: mailNoticesOf(config.mail, egress),
         sessions: createSessionFinder(usual.db),
         keys: createKeyFinder(usual.db),

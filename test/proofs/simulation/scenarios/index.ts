@@ -19,6 +19,7 @@ import { mediaProcessing } from './media-processing.ts';
 import { mediaTranscriptions } from './media-transcriptions.ts';
 import { mentorships } from './mentorships.ts';
 import { phoneCodes } from './phone-codes.ts';
+import { overages } from './overages.ts';
 import { salesOfPlatforms } from './sales.ts';
 import { sources } from './sources.ts';
 import { spaceFills } from './space-fills.ts';
@@ -34,6 +35,7 @@ export const scenarios = {
   mails,
   'add-ons': addOns,
   'phone-codes': phoneCodes,
+  overages,
   'media-moves': mediaMoves,
   'media-expiry': mediaExpiry,
   'media-processing': mediaProcessing,
@@ -58,6 +60,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   webhookDelivery: 'webhooks',
   endpointGate: 'webhooks',
   addOn: 'add-ons',
+  overageCharge: 'overages',
   transactionalMail: 'mails',
   phoneCode: 'phone-codes',
   mentorshipSession: 'mentorships',

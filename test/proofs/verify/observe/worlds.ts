@@ -166,6 +166,9 @@ export const breaks: Readonly<Record<AlertName, Break>> = {
     },
     fires: [{}],
   },
+  OverageHeld: both('overage_charges_held{reason="currency_without_price"}', '0x10 2x110', {
+    reason: 'currency_without_price',
+  }),
   SalesNoticesFail: { series: inOne('sales_notices_total{outcome="failed"}', '0+1x120'), fires: [{}] },
   AnswersFail: {
     series: {

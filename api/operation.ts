@@ -18,6 +18,7 @@ import type { AllMediaUseRules } from '../domain/media/use-rules.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import type { KeyFinder } from '../domain/identity/api-keys/key-finder.ts';
+import type { PasskeySites } from '../domain/identity/passkeys/sites.policy.ts';
 import type { AdministratorSessionFound, SessionFinder } from '../domain/identity/sessions/session-finder.ts';
 import type { Client } from '../domain/identity/sessions/sessions.ts';
 import type { SignInProofs } from '../domain/identity/sessions/sign-in-rules.policy.ts';
@@ -52,6 +53,7 @@ export interface Deps extends AddressedDeps {
   sessions: SessionFinder;
   keys: KeyFinder;
   receiveNotice: ReceiveNotice;
+  passkeySites: PasskeySites;
   billing: Omit<BillingEventDeps, 'db'> & {
     /** Undefined unless billing is configured. */
     processor: PaymentProcessor | undefined;

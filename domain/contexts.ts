@@ -32,6 +32,8 @@ import { accountMails } from './identity/mails.ts';
 import { removeOldKeys } from './identity/api-keys/api-keys.ts';
 import { removeExpiredChallenges } from './identity/factors/challenges.ts';
 import { removeUnconfirmedFactors } from './identity/factors/factors.ts';
+import { removeSpentChallenges } from './identity/passkeys/challenges.ts';
+import { forgetPasskeys } from './identity/passkeys/student-passkeys.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions/sessions.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
@@ -234,6 +236,7 @@ export const contexts = {
     async eraseStudent(tx, { studentId }) {
       await endSessionsOf(tx, 'student', studentId);
       await forgetNetwork(tx, studentId);
+      await forgetPasskeys(tx, studentId);
     },
     changeEmail: (tx, _vault, { studentId }) => endSessionsOf(tx, 'student', studentId),
     retention: [
@@ -241,6 +244,7 @@ export const contexts = {
       { run: ({ db }, now) => removeExpiredChallenges(db, now) },
       { run: ({ db }, now) => removeUnconfirmedFactors(db, now) },
       { run: ({ db }, now) => removeOldKeys(db, now) },
+      { run: ({ db }, now) => removeSpentChallenges(db, now) },
       {
         async run(deps) {
           const { filled, more } = await fillEmailKeys(deps);

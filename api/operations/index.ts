@@ -28,6 +28,7 @@ import * as media from './club/media.ts';
 import * as members from './people/members.ts';
 import * as mentorships from './learning/mentorships.ts';
 import * as meta from './meta.ts';
+import * as passkeys from './people/passkeys.ts';
 import * as repositories from './learning/repositories.ts';
 import * as secondFactors from './people/second-factors.ts';
 import * as standing from './people/standing.ts';
@@ -66,6 +67,7 @@ export const operations: Operations = {
   ...mailVisits,
   ...media,
   ...members,
+  ...passkeys,
   ...mentorships,
   ...meta,
   ...repositories,

@@ -36,11 +36,33 @@ export interface paths {
         parameters: {};
         post: operations["setStudentPassword"];
     };
+    "/v1/auth/passkeys/options": {
+        parameters: {};
+        post: operations["requestStudentPasskey"];
+    };
+    "/v1/auth/passkeys/sign-in": {
+        parameters: {};
+        post: operations["signInStudentWithPasskey"];
+    };
     "/v1/auth/session": {
         parameters: {};
         get: operations["getSession"];
         delete: operations["endSession"];
         patch: operations["updateOwnStudent"];
+    };
+    "/v1/auth/session/passkeys": {
+        parameters: {};
+        get: operations["getStudentPasskeys"];
+        post: operations["addStudentPasskey"];
+    };
+    "/v1/auth/session/passkeys/options": {
+        parameters: {};
+        post: operations["requestStudentPasskeyCreation"];
+    };
+    "/v1/auth/session/passkeys/{passkeyId}": {
+        parameters: {};
+        delete: operations["removeStudentPasskey"];
+        patch: operations["renameStudentPasskey"];
     };
     "/v1/auth/admin/sign-up": {
         parameters: {};
@@ -70,6 +92,18 @@ export interface paths {
         parameters: {};
         post: operations["finishAdministratorSignIn"];
     };
+    "/v1/auth/admin/second-factor/passkey-options": {
+        parameters: {};
+        post: operations["requestPasskeyForSignIn"];
+    };
+    "/v1/auth/admin/passkeys/options": {
+        parameters: {};
+        post: operations["requestAdministratorPasskey"];
+    };
+    "/v1/auth/admin/passkeys/sign-in": {
+        parameters: {};
+        post: operations["signInAdministratorWithPasskey"];
+    };
     "/v1/auth/admin/invitations/accept": {
         parameters: {};
         post: operations["acceptInvitation"];
@@ -82,6 +116,10 @@ export interface paths {
     "/v1/me/proof": {
         parameters: {};
         post: operations["proveIdentity"];
+    };
+    "/v1/me/proof/passkey-options": {
+        parameters: {};
+        post: operations["requestPasskeyForProof"];
     };
     "/v1/me/recovery-codes": {
         parameters: {};
@@ -103,6 +141,14 @@ export interface paths {
     "/v1/me/second-factors/{factorId}/confirm": {
         parameters: {};
         post: operations["confirmTotp"];
+    };
+    "/v1/me/second-factors/passkeys": {
+        parameters: {};
+        post: operations["addAdministratorPasskey"];
+    };
+    "/v1/me/second-factors/passkeys/options": {
+        parameters: {};
+        post: operations["requestAdministratorPasskeyCreation"];
     };
     "/v1/organizations": {
         parameters: {};
@@ -1311,7 +1357,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "second_factor_required" | "club_requires_second_factor" | "club_requires_provider" | "fresh_factor_required" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "sign_in_rule_not_met" | "no_second_factor" | "factor_limit_reached" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "second_factor_required" | "club_requires_second_factor" | "club_requires_provider" | "fresh_factor_required" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "sign_in_rule_not_met" | "no_second_factor" | "factor_limit_reached" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "passkey_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         SecondFactorMethod: "totp" | "recovery_code" | "passkey";
         SecondFactorChallenge: {
             token: string;
@@ -1387,9 +1433,99 @@ export interface components {
         PasswordChoice: {
             password: components["schemas"]["NewPassword"];
         };
+        StudentPasskeyOptions: {
+            club_id: string;
+        };
+        PasskeyDescriptor: {
+            id: string;
+            type: "public-key";
+            transports: string[];
+        };
+        PasskeyRequestOptions: {
+            challenge: string;
+            timeout: number;
+            rpId: string;
+            allowCredentials: components["schemas"]["PasskeyDescriptor"][];
+            userVerification: "required";
+        };
+        PasskeyAssertion: {
+            id: string;
+            rawId: string;
+            type: string;
+            response: {
+                clientDataJSON: string;
+                authenticatorData: string;
+                signature: string;
+                userHandle?: string;
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        StudentPasskeySignIn: {
+            club_id: string;
+            passkey: components["schemas"]["PasskeyAssertion"];
+        };
         SpokenLanguageInput: string;
         OwnStudentChange: {
             language: components["schemas"]["SpokenLanguageInput"];
+        };
+        Passkey: {
+            id: string;
+            name: string;
+            synced: boolean;
+            created_at: string;
+            last_used_at?: string;
+        };
+        PasskeyList: {
+            passkeys: components["schemas"]["Passkey"][];
+        };
+        PasskeyName: string;
+        PasskeyRegistration: {
+            id: string;
+            rawId: string;
+            type: string;
+            response: {
+                clientDataJSON: string;
+                attestationObject: string;
+                transports?: string[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        PasskeyCreation: {
+            name: components["schemas"]["PasskeyName"];
+            passkey: components["schemas"]["PasskeyRegistration"];
+        };
+        PasskeyCreationOptions: {
+            rp: {
+                id: string;
+                name: string;
+            };
+            user: {
+                id: string;
+                name: string;
+                displayName: string;
+            };
+            challenge: string;
+            pubKeyCredParams: {
+                type: "public-key";
+                alg: number;
+            }[];
+            timeout: number;
+            excludeCredentials: components["schemas"]["PasskeyDescriptor"][];
+            authenticatorSelection: {
+                residentKey: "required";
+                requireResidentKey: true;
+                userVerification: "required";
+            };
+            attestation: "none";
+        };
+        PasskeyChange: {
+            name: components["schemas"]["PasskeyName"];
         };
         OrganizationCreation: {
             name: components["schemas"]["PersonName"];
@@ -1444,7 +1580,14 @@ export interface components {
             challenge: string;
             code?: components["schemas"]["TotpCode"];
             recovery_code?: components["schemas"]["RecoveryCodeInput"];
+            passkey?: components["schemas"]["PasskeyAssertion"];
             device_token?: string;
+        };
+        PasskeyOfChallenge: {
+            challenge: string;
+        };
+        AdministratorPasskeySignIn: {
+            passkey: components["schemas"]["PasskeyAssertion"];
         };
         InvitationAcceptance: {
             token: components["schemas"]["OneTimeToken"];
@@ -1458,6 +1601,7 @@ export interface components {
             password?: string;
             code?: components["schemas"]["TotpCode"];
             recovery_code?: components["schemas"]["RecoveryCodeInput"];
+            passkey?: components["schemas"]["PasskeyAssertion"];
         };
         Proof: {
             fresh_until: string;
@@ -4345,6 +4489,7 @@ export interface components {
     };
     parameters: {
         ClubId: string;
+        PasskeyId: string;
         FactorId: string;
         ClubSlug: string;
         mailLanguage: components["schemas"]["SpokenLanguageInput"];
@@ -4582,6 +4727,42 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    requestStudentPasskey: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StudentPasskeyOptions"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyRequestOptions"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    signInStudentWithPasskey: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StudentPasskeySignIn"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentSession"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     getSession: {
         parameters: {};
         responses: {
@@ -4622,6 +4803,102 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getStudentPasskeys: {
+        parameters: {};
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyList"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    addStudentPasskey: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyCreation"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Passkey"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestStudentPasskeyCreation: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyCreationOptions"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeStudentPasskey: {
+        parameters: {
+            path: {
+                passkeyId: components["parameters"]["PasskeyId"];
+            };
+        };
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    renameStudentPasskey: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                passkeyId: components["parameters"]["PasskeyId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyChange"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Passkey"];
                     };
                 };
             };
@@ -4748,6 +5025,55 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    requestPasskeyForSignIn: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyOfChallenge"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyRequestOptions"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestAdministratorPasskey: {
+        parameters: {};
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyRequestOptions"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    signInAdministratorWithPasskey: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AdministratorPasskeySignIn"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdministratorSession"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     acceptInvitation: {
         parameters: {};
         requestBody: {
@@ -4821,6 +5147,23 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Proof"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestPasskeyForProof: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyRequestOptions"];
                     };
                 };
             };
@@ -4938,6 +5281,49 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["EnrolledSecondFactor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    addAdministratorPasskey: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyCreation"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["EnrolledSecondFactor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestAdministratorPasskeyCreation: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyCreationOptions"];
                     };
                 };
             };

@@ -30,6 +30,7 @@ import { mediaRules, mostBytes, resumableRules } from '../../domain/media/media.
 import { transcriptionRules } from '../../domain/media/transcriptions/transcription.policy.ts';
 import { maxMentorships } from '../../domain/mentorships/mentorships.ts';
 import { apiKeyRules } from '../../domain/identity/api-keys/keys.policy.ts';
+import { passkeyRules } from '../../domain/identity/passkeys/passkeys.policy.ts';
 import { listenerRules } from '../../domain/webhooks/listeners/listeners.policy.ts';
 import { endpointRules } from '../../domain/webhooks/endpoints/endpoints.policy.ts';
 import { jsonBounds, noticeBounds } from '../../platform/core/json.ts';
@@ -225,6 +226,12 @@ const rows: Section = {
     ofClub('Webhook endpoints', endpointRules.endpointsPerClub, 'endpoint_limit_reached'),
     ofClub('Listeners to events', listenerRules.perClub, 'listener_limit_reached'),
     ofClub('Active API keys', apiKeyRules.perClub, 'key_limit_reached'),
+    {
+      what: 'Passkeys of a student',
+      of: 'person (student)',
+      most: number(passkeyRules.perStudent),
+      beyond: '`409 passkey_limit_reached`',
+    },
     ofClub('Campaigns', campaignsPerClub, 'campaign_limit_reached'),
     ofClub('Automations that are not archived', automationsOfAClub, 'automation_limit_reached'),
     ofClub('Spaces', maxSpaces, 'space_limit_reached'),

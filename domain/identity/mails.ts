@@ -8,6 +8,8 @@ export const accountMails = {
   student_reset_password: aboutRecipient,
   student_code: aboutRecipient,
   student_address_changed: aboutRecipient,
+  student_passkey_added: aboutRecipient,
+  student_passkey_removed: aboutRecipient,
   administrator_verify_email: aboutRecipient,
   administrator_already_registered: aboutRecipient,
   administrator_reset_password: aboutRecipient,

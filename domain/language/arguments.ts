@@ -20,6 +20,12 @@ export interface MessageArguments {
   'mail.student_address_changed.subject': { club: string };
   'mail.student_address_changed.text': { club: string };
   'mail.student_address_changed.action': Record<never, never>;
+  'mail.student_passkey_added.subject': { club: string };
+  'mail.student_passkey_added.text': { club: string };
+  'mail.student_passkey_added.action': Record<never, never>;
+  'mail.student_passkey_removed.subject': { club: string };
+  'mail.student_passkey_removed.text': { club: string };
+  'mail.student_passkey_removed.action': Record<never, never>;
   'mail.administrator_verify_email.subject': Record<never, never>;
   'mail.administrator_verify_email.text': Record<never, never>;
   'mail.administrator_verify_email.action': Record<never, never>;

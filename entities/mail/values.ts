@@ -7,6 +7,8 @@ export const mailTemplateNames = [
   'student_reset_password',
   'student_code',
   'student_address_changed',
+  'student_passkey_added',
+  'student_passkey_removed',
   'administrator_verify_email',
   'administrator_already_registered',
   'administrator_reset_password',

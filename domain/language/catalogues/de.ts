@@ -39,6 +39,16 @@ export const de: Catalogue = {
     'Die Verwaltung von {club} hat die E-Mail-Adresse deines Kontos geändert. Mit der bisherigen Adresse kannst du dich nicht mehr anmelden.\n\nFalls du nicht darum gebeten hast, schreibe bitte an {club}.',
   'mail.student_address_changed.action': 'Klassenzimmer öffnen',
 
+  'mail.student_passkey_added.subject': 'Dein Konto bei {club} hat einen neuen Passkey',
+  'mail.student_passkey_added.text':
+    'Dein Konto bei {club} hat einen neuen Passkey. Damit kann man sich ohne Passwort anmelden.\n\nFalls du das nicht warst, entferne den Passkey, wähle ein neues Passwort und schreibe an {club}.',
+  'mail.student_passkey_added.action': 'Meine Passkeys ansehen',
+
+  'mail.student_passkey_removed.subject': 'Ein Passkey deines Kontos bei {club} wurde entfernt',
+  'mail.student_passkey_removed.text':
+    'Ein Passkey deines Kontos bei {club} wurde entfernt. Damit kann sich niemand mehr anmelden.\n\nFalls du das nicht warst, wähle ein neues Passwort und schreibe an {club}.',
+  'mail.student_passkey_removed.action': 'Meine Passkeys ansehen',
+
   'mail.administrator_verify_email.subject': 'Bestätige deine E-Mail-Adresse',
   'mail.administrator_verify_email.text':
     'Willkommen! Bitte bestätige deine E-Mail-Adresse innerhalb von 24 Stunden.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',

@@ -11,8 +11,8 @@ export interface OwnText {
 }
 
 /**
- * Templates of mails about a person's own account, and of the warning about a new key. A club cannot change the texts of these mails, so it
- * cannot hide the warning.
+ * Templates of mails about a person's own account, and of the warnings about a new key or a changed passkey. A club cannot change the texts
+ * of these mails, so it cannot hide a warning.
  */
 const withoutClub = [
   'administrator_verify_email',
@@ -22,6 +22,8 @@ const withoutClub = [
   'administrator_factor_removed',
   'administrator_recovery_code_used',
   'administrator_recovery_codes_replaced',
+  'student_passkey_added',
+  'student_passkey_removed',
   'api_key_created',
 ] as const satisfies readonly MailTemplate[];
 export type ClubMailTemplate = Exclude<MailTemplate, (typeof withoutClub)[number]>;

@@ -102,7 +102,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, Shortened, SignInRules, SignInRulesInput, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorPasskeySignIn, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, Passkey, PasskeyChange, PasskeyCreation, PasskeyCreationOptions, PasskeyList, PasskeyOfChallenge, PasskeyRequestOptions, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, Shortened, SignInRules, SignInRulesInput, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentPasskeyOptions, StudentPasskeySignIn, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -209,6 +209,26 @@ export type SetStudentPasswordVariables = {
     headers?: SetStudentPasswordHeaders;
 };
 
+export type RequestStudentPasskeyResult = {
+    data: PasskeyRequestOptions;
+};
+
+export type RequestStudentPasskeyBody = StudentPasskeyOptions;
+
+export type RequestStudentPasskeyVariables = {
+    body: RequestStudentPasskeyBody;
+};
+
+export type SignInStudentWithPasskeyResult = {
+    data: StudentSession;
+};
+
+export type SignInStudentWithPasskeyBody = StudentPasskeySignIn;
+
+export type SignInStudentWithPasskeyVariables = {
+    body: SignInStudentWithPasskeyBody;
+};
+
 export type GetSessionResult = {
     data: Student;
 };
@@ -236,6 +256,95 @@ export type UpdateOwnStudentResponseHeaders = {
 export type UpdateOwnStudentVariables = {
     body: UpdateOwnStudentBody;
     headers?: UpdateOwnStudentHeaders;
+};
+
+export type ListStudentPasskeysResult = {
+    data: PasskeyList;
+};
+
+export type AddStudentPasskeyResult = {
+    data: Passkey;
+};
+
+export type AddStudentPasskeyBody = PasskeyCreation;
+
+export type AddStudentPasskeyHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type AddStudentPasskeyResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type AddStudentPasskeyVariables = {
+    body: AddStudentPasskeyBody;
+    headers?: AddStudentPasskeyHeaders;
+};
+
+export type RequestStudentPasskeyCreationResult = {
+    data: PasskeyCreationOptions;
+};
+
+export type RequestStudentPasskeyCreationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RequestStudentPasskeyCreationVariables = {
+    headers?: RequestStudentPasskeyCreationHeaders;
+};
+
+export type RemoveStudentPasskeyResult = void;
+
+export type RemoveStudentPasskeyPath = {
+    /**
+     * Id of a passkey of the account of the session.
+     * @format uuid
+     */
+    passkeyId: string;
+};
+
+export type RemoveStudentPasskeyVariables = {
+    path: RemoveStudentPasskeyPath;
+};
+
+export type RenameStudentPasskeyResult = {
+    data: Passkey;
+};
+
+export type RenameStudentPasskeyPath = {
+    /**
+     * Id of a passkey of the account of the session.
+     * @format uuid
+     */
+    passkeyId: string;
+};
+
+export type RenameStudentPasskeyBody = PasskeyChange;
+
+export type RenameStudentPasskeyHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RenameStudentPasskeyResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type RenameStudentPasskeyVariables = {
+    path: RenameStudentPasskeyPath;
+    body: RenameStudentPasskeyBody;
+    headers?: RenameStudentPasskeyHeaders;
 };
 
 export type SignUpAdministratorResult = Accepted;
@@ -302,6 +411,30 @@ export type FinishAdministratorSignInVariables = {
     body: FinishAdministratorSignInBody;
 };
 
+export type RequestPasskeyForSignInResult = {
+    data: PasskeyRequestOptions;
+};
+
+export type RequestPasskeyForSignInBody = PasskeyOfChallenge;
+
+export type RequestPasskeyForSignInVariables = {
+    body: RequestPasskeyForSignInBody;
+};
+
+export type RequestAdministratorPasskeyResult = {
+    data: PasskeyRequestOptions;
+};
+
+export type SignInAdministratorWithPasskeyResult = {
+    data: AdministratorSession;
+};
+
+export type SignInAdministratorWithPasskeyBody = AdministratorPasskeySignIn;
+
+export type SignInAdministratorWithPasskeyVariables = {
+    body: SignInAdministratorWithPasskeyBody;
+};
+
 export type AcceptInvitationResult = {
     data: AdministratorSession;
 };
@@ -356,6 +489,22 @@ export type ProveIdentityHeaders = {
 export type ProveIdentityVariables = {
     body: ProveIdentityBody;
     headers?: ProveIdentityHeaders;
+};
+
+export type RequestPasskeyForProofResult = {
+    data: PasskeyRequestOptions;
+};
+
+export type RequestPasskeyForProofHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RequestPasskeyForProofVariables = {
+    headers?: RequestPasskeyForProofHeaders;
 };
 
 export type RenewRecoveryCodesResult = {
@@ -469,6 +618,45 @@ export type ConfirmTotpVariables = {
     path: ConfirmTotpPath;
     body: ConfirmTotpBody;
     headers?: ConfirmTotpHeaders;
+};
+
+export type AddAdministratorPasskeyResult = {
+    data: EnrolledSecondFactor;
+};
+
+export type AddAdministratorPasskeyBody = PasskeyCreation;
+
+export type AddAdministratorPasskeyHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type AddAdministratorPasskeyResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type AddAdministratorPasskeyVariables = {
+    body: AddAdministratorPasskeyBody;
+    headers?: AddAdministratorPasskeyHeaders;
+};
+
+export type RequestAdministratorPasskeyCreationResult = {
+    data: PasskeyCreationOptions;
+};
+
+export type RequestAdministratorPasskeyCreationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RequestAdministratorPasskeyCreationVariables = {
+    headers?: RequestAdministratorPasskeyCreationHeaders;
 };
 
 export type CreateOrganizationResult = {
@@ -12096,6 +12284,18 @@ export type Ops = {
             idempotentReplayed?: string;
         };
     };
+    requestStudentPasskey: {
+        args: {
+            body: RequestStudentPasskeyBody;
+        };
+        result: RequestStudentPasskeyResult;
+    };
+    signInStudentWithPasskey: {
+        args: {
+            body: SignInStudentWithPasskeyBody;
+        };
+        result: SignInStudentWithPasskeyResult;
+    };
     getSession: {
         args: {};
         result: GetSessionResult;
@@ -12110,6 +12310,43 @@ export type Ops = {
             headers?: UpdateOwnStudentHeaders;
         };
         result: UpdateOwnStudentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    getStudentPasskeys: {
+        args: {};
+        result: ListStudentPasskeysResult;
+    };
+    addStudentPasskey: {
+        args: {
+            body: AddStudentPasskeyBody;
+            headers?: AddStudentPasskeyHeaders;
+        };
+        result: AddStudentPasskeyResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    requestStudentPasskeyCreation: {
+        args: {
+            headers?: RequestStudentPasskeyCreationHeaders;
+        };
+        result: RequestStudentPasskeyCreationResult;
+    };
+    removeStudentPasskey: {
+        args: {
+            path: RemoveStudentPasskeyPath;
+        };
+        result: RemoveStudentPasskeyResult;
+    };
+    renameStudentPasskey: {
+        args: {
+            path: RenameStudentPasskeyPath;
+            body: RenameStudentPasskeyBody;
+            headers?: RenameStudentPasskeyHeaders;
+        };
+        result: RenameStudentPasskeyResult;
         headers: {
             idempotentReplayed?: string;
         };
@@ -12156,6 +12393,22 @@ export type Ops = {
         };
         result: FinishAdministratorSignInResult;
     };
+    requestPasskeyForSignIn: {
+        args: {
+            body: RequestPasskeyForSignInBody;
+        };
+        result: RequestPasskeyForSignInResult;
+    };
+    requestAdministratorPasskey: {
+        args: {};
+        result: RequestAdministratorPasskeyResult;
+    };
+    signInAdministratorWithPasskey: {
+        args: {
+            body: SignInAdministratorWithPasskeyBody;
+        };
+        result: SignInAdministratorWithPasskeyResult;
+    };
     acceptInvitation: {
         args: {
             body: AcceptInvitationBody;
@@ -12182,6 +12435,12 @@ export type Ops = {
             headers?: ProveIdentityHeaders;
         };
         result: ProveIdentityResult;
+    };
+    requestPasskeyForProof: {
+        args: {
+            headers?: RequestPasskeyForProofHeaders;
+        };
+        result: RequestPasskeyForProofResult;
     };
     renewRecoveryCodes: {
         args: {
@@ -12224,6 +12483,22 @@ export type Ops = {
             headers?: ConfirmTotpHeaders;
         };
         result: ConfirmTotpResult;
+    };
+    addAdministratorPasskey: {
+        args: {
+            body: AddAdministratorPasskeyBody;
+            headers?: AddAdministratorPasskeyHeaders;
+        };
+        result: AddAdministratorPasskeyResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    requestAdministratorPasskeyCreation: {
+        args: {
+            headers?: RequestAdministratorPasskeyCreationHeaders;
+        };
+        result: RequestAdministratorPasskeyCreationResult;
     };
     createOrganization: {
         args: {
@@ -15030,9 +15305,16 @@ export const OPERATIONS = {
     requestStudentCode: { id: "requestStudentCode", method: "POST", path: "/v1/auth/code", tags: ["Student sessions"], body: { contentType: "application/json" } },
     exchangeStudentCode: { id: "exchangeStudentCode", method: "POST", path: "/v1/auth/code/exchange", tags: ["Student sessions"], body: { contentType: "application/json" } },
     setStudentPassword: { id: "setStudentPassword", method: "POST", path: "/v1/auth/password", tags: ["Student sessions"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    requestStudentPasskey: { id: "requestStudentPasskey", method: "POST", path: "/v1/auth/passkeys/options", tags: ["Passkeys"], body: { contentType: "application/json" } },
+    signInStudentWithPasskey: { id: "signInStudentWithPasskey", method: "POST", path: "/v1/auth/passkeys/sign-in", tags: ["Passkeys"], body: { contentType: "application/json" } },
     getSession: { id: "getSession", method: "GET", path: "/v1/auth/session", tags: ["Student sessions"], security: [[{ scheme: "student", kind: "bearer" }]] },
     endSession: { id: "endSession", method: "DELETE", path: "/v1/auth/session", tags: ["Student sessions"], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     updateOwnStudent: { id: "updateOwnStudent", method: "PATCH", path: "/v1/auth/session", tags: ["Student sessions"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    getStudentPasskeys: { id: "getStudentPasskeys", method: "GET", path: "/v1/auth/session/passkeys", tags: ["Passkeys"], security: [[{ scheme: "student", kind: "bearer" }]] },
+    addStudentPasskey: { id: "addStudentPasskey", method: "POST", path: "/v1/auth/session/passkeys", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    requestStudentPasskeyCreation: { id: "requestStudentPasskeyCreation", method: "POST", path: "/v1/auth/session/passkeys/options", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    removeStudentPasskey: { id: "removeStudentPasskey", method: "DELETE", path: "/v1/auth/session/passkeys/{passkeyId}", tags: ["Passkeys"], params: [{ name: "passkeyId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }]] },
+    renameStudentPasskey: { id: "renameStudentPasskey", method: "PATCH", path: "/v1/auth/session/passkeys/{passkeyId}", tags: ["Passkeys"], params: [{ name: "passkeyId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     signUpAdministrator: { id: "signUpAdministrator", method: "POST", path: "/v1/auth/admin/sign-up", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     verifyAdministratorEmail: { id: "verifyAdministratorEmail", method: "POST", path: "/v1/auth/admin/verify-email", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     resendAdministratorVerification: { id: "resendAdministratorVerification", method: "POST", path: "/v1/auth/admin/verify-email/resend", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
@@ -15040,16 +15322,22 @@ export const OPERATIONS = {
     confirmAdministratorPasswordReset: { id: "confirmAdministratorPasswordReset", method: "POST", path: "/v1/auth/admin/password-reset/confirm", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     signInAdministrator: { id: "signInAdministrator", method: "POST", path: "/v1/auth/admin/sign-in", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     finishAdministratorSignIn: { id: "finishAdministratorSignIn", method: "POST", path: "/v1/auth/admin/second-factor", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
+    requestPasskeyForSignIn: { id: "requestPasskeyForSignIn", method: "POST", path: "/v1/auth/admin/second-factor/passkey-options", tags: ["Passkeys"], body: { contentType: "application/json" } },
+    requestAdministratorPasskey: { id: "requestAdministratorPasskey", method: "POST", path: "/v1/auth/admin/passkeys/options", tags: ["Passkeys"] },
+    signInAdministratorWithPasskey: { id: "signInAdministratorWithPasskey", method: "POST", path: "/v1/auth/admin/passkeys/sign-in", tags: ["Passkeys"], body: { contentType: "application/json" } },
     acceptInvitation: { id: "acceptInvitation", method: "POST", path: "/v1/auth/admin/invitations/accept", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     getProfile: { id: "getProfile", method: "GET", path: "/v1/me", tags: ["Administrators"], security: [[{ scheme: "admin", kind: "bearer" }]] },
     updateProfile: { id: "updateProfile", method: "PATCH", path: "/v1/me", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     proveIdentity: { id: "proveIdentity", method: "POST", path: "/v1/me/proof", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    requestPasskeyForProof: { id: "requestPasskeyForProof", method: "POST", path: "/v1/me/proof/passkey-options", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     renewRecoveryCodes: { id: "renewRecoveryCodes", method: "POST", path: "/v1/me/recovery-codes", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     getSecondFactors: { id: "getSecondFactors", method: "GET", path: "/v1/me/second-factors", tags: ["Second factors"], security: [[{ scheme: "admin", kind: "bearer" }]] },
     beginTotp: { id: "beginTotp", method: "POST", path: "/v1/me/second-factors/totp", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     removeSecondFactor: { id: "removeSecondFactor", method: "DELETE", path: "/v1/me/second-factors/{factorId}", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     renameSecondFactor: { id: "renameSecondFactor", method: "PATCH", path: "/v1/me/second-factors/{factorId}", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     confirmTotp: { id: "confirmTotp", method: "POST", path: "/v1/me/second-factors/{factorId}/confirm", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    addAdministratorPasskey: { id: "addAdministratorPasskey", method: "POST", path: "/v1/me/second-factors/passkeys", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    requestAdministratorPasskeyCreation: { id: "requestAdministratorPasskeyCreation", method: "POST", path: "/v1/me/second-factors/passkeys/options", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     createOrganization: { id: "createOrganization", method: "POST", path: "/v1/organizations", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getClubBySlug: { id: "getClubBySlug", method: "GET", path: "/v1/clubs/by-slug/{slug}", tags: ["Clubs"], params: [{ name: "slug", in: "path" }] },
     getClub: { id: "getClub", method: "GET", path: "/v1/clubs/{clubId}", tags: ["Clubs"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },

@@ -7,6 +7,7 @@ import ipaddr from 'ipaddr.js';
 import { subtitlePlaceholders } from './domain/media/transcriptions/speech.ts';
 import { pricedModels } from './domain/agents/prompt/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
+import { passkeyMistakes } from './domain/identity/passkeys/sites.policy.ts';
 import { sendgridKeyIn } from './domain/mail/notices/providers/sendgrid.ts';
 import { mailProviders, type MailProvider } from './domain/mail/notices/providers/words.policy.ts';
 import { planNames } from './entities/billing/values.ts';
@@ -235,6 +236,22 @@ export const declarations = {
       pattern: /^https?:\/\/\S+$/,
     },
   ),
+  passkeys: {
+    dashboardDomain: optional(
+      text(
+        'PASSKEY_DASHBOARD_DOMAIN',
+        'The domain of the passkeys of administrators: the host of `DASHBOARD_URL` (the default), or a domain above it. If it changes, passkeys that exist stop working.',
+        { pattern: /^[a-z0-9.-]+$/ },
+      ),
+    ),
+    classroomDomain: optional(
+      text(
+        'PASSKEY_CLASSROOM_DOMAIN',
+        'The domain of the passkeys of students: a domain of the classrooms of all clubs. The default is the host of `CLASSROOM_URL` without the part with `{slug}`. If it changes, passkeys that exist stop working.',
+        { pattern: /^[a-z0-9.-]+$/ },
+      ),
+    ),
+  },
   database: {
     url: secret(
       url('DATABASE_URL', 'Postgres: `postgres://user:password@host:port/database`.', { protocols: postgres }),
@@ -591,6 +608,7 @@ export function readConfig(env: Environment = process.env) {
   if ((read.phoneCodes.url === undefined) !== (read.phoneCodes.secret === undefined))
     problems.push('PHONE_CODE_URL and PHONE_CODE_SECRET belong together: set both or neither');
   problems.push(...temporalMistakes(read.temporal), ...mailProviderMistakes(read.mail));
+  problems.push(...passkeyMistakes(read));
   if (problems.length > 0) throw new ConfigError(problems);
 
   const { endpoint, publicBucket, publicFilesUrl = `${endpoint}/${publicBucket}` } = read.storage;

@@ -19,6 +19,7 @@ import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import type { KeyFinder } from '../domain/identity/api-keys/key-finder.ts';
 import type { PhoneCodeSettings } from '../domain/identity/phones/codes.ts';
+import type { PasskeySites } from '../domain/identity/passkeys/sites.policy.ts';
 import type { AdministratorSessionFound, SessionFinder } from '../domain/identity/sessions/session-finder.ts';
 import type { Client } from '../domain/identity/sessions/sessions.ts';
 import type { SignInProofs } from '../domain/identity/sessions/sign-in-rules.policy.ts';
@@ -55,6 +56,7 @@ export interface Deps extends AddressedDeps {
   sessions: SessionFinder;
   keys: KeyFinder;
   receiveNotice: ReceiveNotice;
+  passkeySites: PasskeySites;
   billing: Omit<BillingEventDeps & CheckoutDeps, 'db'> & {
     /** Undefined unless billing is configured. */
     processor: PaymentProcessor | undefined;

@@ -10,6 +10,7 @@ import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { processingRules } from '../domain/media/processing.policy.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import { createKeyFinder } from '../domain/identity/api-keys/key-finder.ts';
+import { passkeySitesOf } from '../domain/identity/passkeys/sites.policy.ts';
 import { createSessionFinder } from '../domain/identity/sessions/session-finder.ts';
 import { createListeners } from '../domain/webhooks/listeners/listeners.ts';
 import { createLogWatch } from '../domain/webhooks/listeners/log-watch.ts';
@@ -156,6 +157,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       eventStreams: { listeners, logWatch, clock, silenceMs: streamHeartbeatMs },
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
       billing: billingOf(config, log),
+      passkeySites: passkeySitesOf(config),
       mailNotices: mailNoticesOf(config.mail, egress),
       sessions: createSessionFinder(db),
       keys: createKeyFinder(db),

@@ -34,6 +34,8 @@ import { removeExpiredChallenges } from './identity/factors/challenges.ts';
 import { removeUnconfirmedFactors } from './identity/factors/factors.ts';
 import { removeOldPhoneCodes } from './identity/phones/codes.ts';
 import { removeExpiredLinks, voidLinksOf } from './identity/sessions/session-links.ts';
+import { removeSpentChallenges } from './identity/passkeys/challenges.ts';
+import { forgetPasskeys } from './identity/passkeys/student-passkeys.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions/sessions.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
@@ -239,6 +241,7 @@ export const contexts = {
       await endSessionsOf(tx, 'student', studentId);
       await voidLinksOf(tx, studentId);
       await forgetNetwork(tx, studentId);
+      await forgetPasskeys(tx, studentId);
     },
     async changeEmail(tx, _vault, { studentId }) {
       await endSessionsOf(tx, 'student', studentId);
@@ -251,6 +254,7 @@ export const contexts = {
       { run: ({ db }, now) => removeExpiredLinks(db, now) },
       { run: ({ db }, now) => removeOldKeys(db, now) },
       { run: ({ db }, now) => removeOldPhoneCodes(db, now) },
+      { run: ({ db }, now) => removeSpentChallenges(db, now) },
       {
         async run(deps) {
           const { filled, more } = await fillEmailKeys(deps);

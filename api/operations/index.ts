@@ -29,6 +29,7 @@ import * as members from './people/members.ts';
 import * as mentorships from './learning/mentorships.ts';
 import * as meta from './meta.ts';
 import * as ownAccount from './people/own-account.ts';
+import * as passkeys from './people/passkeys.ts';
 import * as repositories from './learning/repositories.ts';
 import * as secondFactors from './people/second-factors.ts';
 import * as sessionLinks from './people/session-links.ts';
@@ -68,6 +69,7 @@ export const operations: Operations = {
   ...mailVisits,
   ...media,
   ...members,
+  ...passkeys,
   ...mentorships,
   ...meta,
   ...ownAccount,

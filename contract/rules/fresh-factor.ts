@@ -8,6 +8,7 @@ import type { OperationId } from '../operations.ts';
 export type FreshFactor = 'always' | 'if_enrolled';
 
 const operations = {
+  addAdministratorPasskey: 'always',
   createApiKey: 'if_enrolled',
   rotateApiKey: 'if_enrolled',
   inviteMember: 'if_enrolled',

@@ -32,6 +32,7 @@ import { mediaRules, mostBytes, resumableRules } from '../../domain/media/media.
 import { transcriptionRules } from '../../domain/media/transcriptions/transcription.policy.ts';
 import { maxMentorships } from '../../domain/mentorships/mentorships.ts';
 import { apiKeyRules } from '../../domain/identity/api-keys/keys.policy.ts';
+import { passkeyRules } from '../../domain/identity/passkeys/passkeys.policy.ts';
 import { listenerRules } from '../../domain/webhooks/listeners/listeners.policy.ts';
 import { endpointRules } from '../../domain/webhooks/endpoints/endpoints.policy.ts';
 import { jsonBounds, noticeBounds } from '../../platform/core/json.ts';
@@ -234,6 +235,12 @@ const rows: Section = {
       of: 'person (student)',
       most: number(sessionLinkRules.openPerStudent),
       beyond: 'the oldest link becomes void (ENTRY-5)',
+    },
+    {
+      what: 'Passkeys of a student',
+      of: 'person (student)',
+      most: number(passkeyRules.perStudent),
+      beyond: '`409 passkey_limit_reached`',
     },
     ofClub('Campaigns', campaignsPerClub, 'campaign_limit_reached'),
     ofClub('Automations that are not archived', automationsOfAClub, 'automation_limit_reached'),

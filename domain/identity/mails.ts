@@ -20,6 +20,8 @@ export const accountMails = {
   student_address_changed: aboutRecipient,
   student_password_changed: aboutRecipient,
   student_new_device: aboutSignIn,
+  student_passkey_added: aboutRecipient,
+  student_passkey_removed: aboutRecipient,
   administrator_verify_email: aboutRecipient,
   administrator_already_registered: aboutRecipient,
   administrator_reset_password: aboutRecipient,

@@ -26,6 +26,12 @@ export interface MessageArguments {
   'mail.student_new_device.subject': { club: string };
   'mail.student_new_device.text': { at: string; club: string; device: string; network: string };
   'mail.student_new_device.action': Record<never, never>;
+  'mail.student_passkey_added.subject': { club: string };
+  'mail.student_passkey_added.text': { club: string };
+  'mail.student_passkey_added.action': Record<never, never>;
+  'mail.student_passkey_removed.subject': { club: string };
+  'mail.student_passkey_removed.text': { club: string };
+  'mail.student_passkey_removed.action': Record<never, never>;
   'mail.administrator_verify_email.subject': Record<never, never>;
   'mail.administrator_verify_email.text': Record<never, never>;
   'mail.administrator_verify_email.action': Record<never, never>;

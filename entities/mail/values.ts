@@ -9,6 +9,8 @@ export const mailTemplateNames = [
   'student_address_changed',
   'student_password_changed',
   'student_new_device',
+  'student_passkey_added',
+  'student_passkey_removed',
   'administrator_verify_email',
   'administrator_already_registered',
   'administrator_reset_password',

@@ -28,6 +28,7 @@ export const errorStatus = {
   organization_limit_reached: 409,
   endpoint_limit_reached: 409,
   listener_limit_reached: 409,
+  passkey_limit_reached: 409,
   key_limit_reached: 409,
   key_not_active: 409,
   endpoint_not_enabled: 409,

@@ -40,7 +40,7 @@ export async function signIn<Opened extends Session>(
 }
 
 /**
- * A token or code from a mail proves more than a password. So the client's network then counts as known.
+ * A token or code from a mail, or a passkey, proves more than a password. So the client's network then counts as known.
  * @throws the errors of `open`
  */
 export async function openByMail<Opened extends Session>(

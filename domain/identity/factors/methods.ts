@@ -3,13 +3,14 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
-import type { VaultDeps } from '../../deps.ts';
+import { hasPasskey, isPasskeyAnswer, usePasskeyAnswer } from '../passkeys/passkey-factor.ts';
+import type { PasskeyDeps } from '../passkeys/registration.ts';
 import { hasRecoveryCodes, isRecoveryCode, spendRecoveryCode } from './recovery-codes.ts';
 import { hasTotp, isTotpCode, useTotpCode } from './totp.ts';
 
 export type FactorMethod = RecordOf<'SecondFactorChallenge'>['methods'][number];
 /** The second factor that a request contains: exactly one member is present. */
-export type FactorProof = Pick<RecordOf<'SecondFactorSignIn'>, 'code' | 'recovery_code'>;
+export type FactorProof = Pick<RecordOf<'SecondFactorSignIn'>, 'code' | 'recovery_code' | 'passkey'>;
 
 /** The account that must own the factor. It may not exist. */
 export interface FactorCheck {
@@ -26,9 +27,9 @@ interface Method {
   /** @returns whether the account can use the method now */
   isAvailable(db: Queries, administratorId: Id): Promise<boolean>;
   /** Takes equal time for an account that does not exist. @returns whether the proof is right. It changes and locks nothing */
-  isRight(db: Queries, deps: VaultDeps, check: FactorCheck, proof: FactorProof): Promise<boolean>;
+  isRight(db: Queries, deps: PasskeyDeps, check: FactorCheck, proof: FactorProof): Promise<boolean>;
   /** Checks the proof again, and uses it up in this transaction. @returns whether it is still right */
-  use(tx: Transaction, deps: VaultDeps, check: FactorCheck, proof: FactorProof): Promise<boolean>;
+  use(tx: Transaction, deps: PasskeyDeps, check: FactorCheck, proof: FactorProof): Promise<boolean>;
 }
 
 const methods: readonly Method[] = [
@@ -45,6 +46,15 @@ const methods: readonly Method[] = [
     isAvailable: hasRecoveryCodes,
     isRight: (db, deps, check, { recovery_code: code = '' }) => isRecoveryCode(db, deps, check, code),
     use: (tx, deps, check, { recovery_code: code = '' }) => spendRecoveryCode(tx, deps, check, code),
+  },
+  {
+    method: 'passkey',
+    member: 'passkey',
+    isAvailable: hasPasskey,
+    isRight: async (db, deps, check, { passkey }) =>
+      passkey !== undefined && (await isPasskeyAnswer(db, deps, check, passkey)),
+    use: async (tx, deps, check, { passkey }) =>
+      passkey !== undefined && (await usePasskeyAnswer(tx, deps, check, passkey)),
   },
 ];
 
@@ -71,7 +81,7 @@ export const invalidFactor = () =>
  * Checks a second factor without a lock, so that wrong factors of a stranger do not make the owner wait.
  * @throws DomainError invalid_credentials; invalid_request unless exactly one factor is shown
  */
-export async function requireRightFactor(deps: VaultDeps, check: FactorCheck, proof: FactorProof): Promise<void> {
+export async function requireRightFactor(deps: PasskeyDeps, check: FactorCheck, proof: FactorProof): Promise<void> {
   if (!(await methodOf(proof).isRight(deps.db, deps, check, proof))) throw invalidFactor();
 }
 
@@ -81,7 +91,7 @@ export async function requireRightFactor(deps: VaultDeps, check: FactorCheck, pr
  */
 export async function useFactor(
   tx: Transaction,
-  deps: VaultDeps,
+  deps: PasskeyDeps,
   check: FactorCheck,
   proof: FactorProof,
 ): Promise<void> {

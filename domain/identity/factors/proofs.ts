@@ -4,7 +4,8 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { sha256 } from '../../../platform/infra/keys/vault.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import type { VaultDeps } from '../../deps.ts';
+import type { DatabaseDeps } from '../../deps.ts';
+import type { PasskeyDeps } from '../passkeys/registration.ts';
 import { passwordMatches } from '../passwords/passwords.ts';
 import { freshForMs } from '../sessions/sign-in-rules.policy.ts';
 import { lockAccount, noteSecondFactor, type FactorOwner } from './factors.ts';
@@ -19,7 +20,7 @@ type Proof = RecordOf<'Proof'>;
  * @throws DomainError invalid_credentials; invalid_request unless exactly one factor is shown
  */
 export async function prove(
-  deps: VaultDeps,
+  deps: PasskeyDeps,
   owner: FactorOwner,
   sessionId: Id,
   { password, ...factor }: ProofInput,
@@ -34,7 +35,7 @@ export async function prove(
 }
 
 async function proveByPassword(
-  { db }: VaultDeps,
+  { db }: DatabaseDeps,
   { id, sessionToken }: FactorOwner,
   password: string,
   now: Date,
@@ -55,7 +56,7 @@ async function proveByPassword(
 }
 
 async function proveByFactor(
-  deps: VaultDeps,
+  deps: PasskeyDeps,
   { id: administratorId, sessionToken }: FactorOwner,
   sessionId: Id,
   proof: Omit<ProofInput, 'password'>,

@@ -4,8 +4,10 @@ import { newId } from '../../../platform/core/ids.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { StudentDeps } from '../../deps.ts';
 import { openAdministratorSession, sessionAfterFirstFactor } from '../accounts/administrator-accounts.ts';
+import { offerFactor } from '../passkeys/passkey-factor.ts';
+import type { PasskeyDeps } from '../passkeys/registration.ts';
 import type { Client } from '../sessions/sessions.ts';
-import { spendChallenge, type PendingSignIn } from './challenges.ts';
+import { findChallenge, spendChallenge, type PendingSignIn } from './challenges.ts';
 import { invalidFactor, requireRightFactor, useFactor } from './methods.ts';
 
 /**
@@ -13,7 +15,7 @@ import { invalidFactor, requireRightFactor, useFactor } from './methods.ts';
  * @throws DomainError invalid_credentials, if the challenge or the factor is wrong, used, expired or of another account; invalid_request
  */
 export async function finishSignIn(
-  deps: StudentDeps,
+  deps: PasskeyDeps & StudentDeps,
   pending: PendingSignIn | undefined,
   { challenge, ...proof }: RecordOf<'SecondFactorSignIn'>,
   client: Client,
@@ -33,4 +35,18 @@ export async function finishSignIn(
     return openAdministratorSession(tx, deps, administratorId, origin, now);
   });
   return sessionAfterFirstFactor(result);
+}
+
+/**
+ * Returns the options with which a passkey answers a challenge.
+ * @throws DomainError invalid_credentials if the challenge is wrong, used or expired
+ */
+export async function offerPasskeyForSignIn(
+  deps: PasskeyDeps,
+  challenge: string,
+  now: Date,
+): Promise<RecordOf<'PasskeyRequestOptions'>> {
+  const pending = await findChallenge(deps.db, challenge, now);
+  if (!pending) throw invalidFactor();
+  return offerFactor(deps, { administratorId: pending.administratorId, occasion: challenge, now });
 }

@@ -48,6 +48,16 @@ export const ar: Catalogue = {
     'جرى تسجيل الدخول إلى حسابك في {club} من جهاز جديد.\n\nالجهاز: {device}.\nالشبكة: {network}.\nالوقت: {at}.\n\nإذا كان ذلك بطلب منك، فلا يلزمك شيء. وإلا فيمكنك إنهاء هذه الجلسة وتغيير كلمة المرور.',
   'mail.student_new_device.action': 'عرض جلساتك',
 
+  'mail.student_passkey_added.subject': 'أُضيف مفتاح مرور إلى حسابك في {club}',
+  'mail.student_passkey_added.text':
+    'لحسابك في {club} مفتاح مرور جديد، ويمكن به تسجيل الدخول دون كلمة مرور.\n\nإذا لم يكن ذلك بطلب منك، فنرجو إزالة المفتاح واختيار كلمة مرور جديدة ومراسلة {club}.',
+  'mail.student_passkey_added.action': 'عرض مفاتيح المرور',
+
+  'mail.student_passkey_removed.subject': 'أُزيل مفتاح مرور من حسابك في {club}',
+  'mail.student_passkey_removed.text':
+    'أُزيل مفتاح مرور من حسابك في {club}، ولم يعد ممكنًا تسجيل الدخول به.\n\nإذا لم يكن ذلك بطلب منك، فنرجو اختيار كلمة مرور جديدة ومراسلة {club}.',
+  'mail.student_passkey_removed.action': 'عرض مفاتيح المرور',
+
   'mail.administrator_verify_email.subject': 'تأكيد بريدك الإلكتروني',
   'mail.administrator_verify_email.text':
     'أهلًا بك! نرجو تأكيد بريدك الإلكتروني خلال 24 ساعة.\n\nإذا لم تكن هذه الرسالة بطلب منك، فيمكنك تجاهلها: لن يحدث شيء دون الرابط.',

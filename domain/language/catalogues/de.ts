@@ -49,6 +49,16 @@ export const de: Catalogue = {
     'In deinem Konto bei {club} hat sich jemand mit einem neuen Gerät angemeldet.\n\nGerät: {device}.\nNetzwerk: {network}.\nZeit: {at}.\n\nFalls du das warst, musst du nichts tun. Wenn nicht, beende diese Sitzung, und ändere dein Passwort.',
   'mail.student_new_device.action': 'Sitzungen ansehen',
 
+  'mail.student_passkey_added.subject': 'Dein Konto bei {club} hat einen neuen Passkey',
+  'mail.student_passkey_added.text':
+    'Dein Konto bei {club} hat einen neuen Passkey. Damit kann man sich ohne Passwort anmelden.\n\nFalls du das nicht warst, entferne den Passkey, wähle ein neues Passwort und schreibe an {club}.',
+  'mail.student_passkey_added.action': 'Meine Passkeys ansehen',
+
+  'mail.student_passkey_removed.subject': 'Ein Passkey deines Kontos bei {club} wurde entfernt',
+  'mail.student_passkey_removed.text':
+    'Ein Passkey deines Kontos bei {club} wurde entfernt. Damit kann sich niemand mehr anmelden.\n\nFalls du das nicht warst, wähle ein neues Passwort und schreibe an {club}.',
+  'mail.student_passkey_removed.action': 'Meine Passkeys ansehen',
+
   'mail.administrator_verify_email.subject': 'Bestätige deine E-Mail-Adresse',
   'mail.administrator_verify_email.text':
     'Willkommen! Bitte bestätige deine E-Mail-Adresse innerhalb von 24 Stunden.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',

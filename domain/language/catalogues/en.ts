@@ -43,6 +43,16 @@ export const en = {
     'Somebody has signed in to your account at {club} from a new device.\n\nDevice: {device}.\nNetwork: {network}.\nTime: {at}.\n\nIf this was you, you need to do nothing. If not, end this session and change your password.',
   'mail.student_new_device.action': 'Look at your sessions',
 
+  'mail.student_passkey_added.subject': 'A passkey was added to your account at {club}',
+  'mail.student_passkey_added.text':
+    'Your account at {club} has a new passkey. With it, a person can sign in without a password.\n\nIf this was not you, remove the passkey, choose a new password, and write to {club}.',
+  'mail.student_passkey_added.action': 'Look at my passkeys',
+
+  'mail.student_passkey_removed.subject': 'A passkey of your account at {club} was removed',
+  'mail.student_passkey_removed.text':
+    'A passkey of your account at {club} was removed. Nobody can sign in with it any more.\n\nIf this was not you, choose a new password, and write to {club}.',
+  'mail.student_passkey_removed.action': 'Look at my passkeys',
+
   'mail.administrator_verify_email.subject': 'Confirm your e-mail',
   'mail.administrator_verify_email.text':
     'Welcome! Please confirm your e-mail address within 24 hours.\n\nIf this was not you, you can ignore this message: nothing happens without the link.',

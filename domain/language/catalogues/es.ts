@@ -49,6 +49,16 @@ export const es: Catalogue = {
     'Alguien ha iniciado sesión en tu cuenta en {club} desde un dispositivo nuevo.\n\nDispositivo: {device}.\nRed: {network}.\nHora: {at}.\n\nSi has sido tú, no tienes que hacer nada. Si no, termina esta sesión y cambia tu contraseña.',
   'mail.student_new_device.action': 'Ver tus sesiones',
 
+  'mail.student_passkey_added.subject': 'Tu cuenta en {club} tiene una nueva llave de acceso',
+  'mail.student_passkey_added.text':
+    'Tu cuenta en {club} tiene una nueva llave de acceso. Con ella se puede iniciar sesión sin contraseña.\n\nSi no has sido tú, elimina la llave, elige una contraseña nueva y escribe a {club}.',
+  'mail.student_passkey_added.action': 'Ver mis llaves de acceso',
+
+  'mail.student_passkey_removed.subject': 'Se ha eliminado una llave de acceso de tu cuenta en {club}',
+  'mail.student_passkey_removed.text':
+    'Se ha eliminado una llave de acceso de tu cuenta en {club}. Ya nadie puede iniciar sesión con ella.\n\nSi no has sido tú, elige una contraseña nueva y escribe a {club}.',
+  'mail.student_passkey_removed.action': 'Ver mis llaves de acceso',
+
   'mail.administrator_verify_email.subject': 'Confirma tu correo',
   'mail.administrator_verify_email.text':
     '¡Te damos la bienvenida! Confirma tu dirección de correo en las próximas 24 horas.\n\nSi no has sido tú, puedes ignorar este mensaje: no ocurre nada sin el enlace.',

@@ -49,6 +49,16 @@ export const ptBR: Catalogue = {
     'Alguém entrou na sua conta em {club} com um dispositivo novo.\n\nDispositivo: {device}.\nRede: {network}.\nHorário: {at}.\n\nSe foi você, não precisa fazer nada. Se não foi, encerre essa sessão e mude sua senha.',
   'mail.student_new_device.action': 'Ver suas sessões',
 
+  'mail.student_passkey_added.subject': 'Sua conta em {club} tem uma nova chave de acesso',
+  'mail.student_passkey_added.text':
+    'Sua conta em {club} tem uma nova chave de acesso. Com ela é possível entrar sem senha.\n\nSe não foi você, remova a chave, escolha uma nova senha e escreva para {club}.',
+  'mail.student_passkey_added.action': 'Ver minhas chaves de acesso',
+
+  'mail.student_passkey_removed.subject': 'Uma chave de acesso da sua conta em {club} foi removida',
+  'mail.student_passkey_removed.text':
+    'Uma chave de acesso da sua conta em {club} foi removida. Ninguém mais pode entrar com ela.\n\nSe não foi você, escolha uma nova senha e escreva para {club}.',
+  'mail.student_passkey_removed.action': 'Ver minhas chaves de acesso',
+
   'mail.administrator_verify_email.subject': 'Confirme seu e-mail',
   'mail.administrator_verify_email.text':
     'Boas-vindas! Confirme seu endereço de e-mail em até 24 horas.\n\nSe não foi você, ignore esta mensagem: nada acontece sem o link.',

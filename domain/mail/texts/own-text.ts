@@ -11,8 +11,8 @@ export interface OwnText {
 }
 
 /**
- * Templates of mails about a person's own account, and of warnings about a new key, a new password and a new device. A club cannot change
- * the texts of these mails, so it cannot hide a warning.
+ * Templates of mails about a person's own account, and of warnings about a new key, a new password, a new device or a changed passkey. A club
+ * cannot change the texts of these mails, so it cannot hide a warning.
  */
 const withoutClub = [
   'student_password_changed',
@@ -26,6 +26,8 @@ const withoutClub = [
   'administrator_recovery_codes_replaced',
   'administrator_password_changed',
   'administrator_new_device',
+  'student_passkey_added',
+  'student_passkey_removed',
   'api_key_created',
 ] as const satisfies readonly MailTemplate[];
 export type ClubMailTemplate = Exclude<MailTemplate, (typeof withoutClub)[number]>;

@@ -100,6 +100,8 @@ export const mailTemplates = {
     site: 'classroom',
     path: '/account/sessions',
   },
+  student_passkey_added: { priority: 1, site: 'classroom', path: '/passkeys' },
+  student_passkey_removed: { priority: 1, site: 'classroom', path: '/passkeys' },
   administrator_verify_email: {
     priority: 0,
     purpose: 'administrator_verify_email',

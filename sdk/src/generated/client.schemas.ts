@@ -169,6 +169,7 @@ export type StudentSignUp = {
  * | `organization_limit_reached` | 409 | The administrator owns as many clubs as one may. |
  * | `endpoint_limit_reached` | 409 | The club has as many webhook endpoints as a club may have. |
  * | `listener_limit_reached` | 409 | The club has as many listeners to its events as a club may have. |
+ * | `passkey_limit_reached` | 409 | The account has as many passkeys as an account may have. |
  * | `key_limit_reached` | 409 | The club has as many active API keys as a club may have. |
  * | `key_not_active` | 409 | The API key is expired or revoked. |
  * | `endpoint_not_enabled` | 409 | The webhook endpoint is paused or disabled. |
@@ -302,6 +303,7 @@ export const ErrorCode = {
     organization_limit_reached: "organization_limit_reached",
     endpoint_limit_reached: "endpoint_limit_reached",
     listener_limit_reached: "listener_limit_reached",
+    passkey_limit_reached: "passkey_limit_reached",
     key_limit_reached: "key_limit_reached",
     key_not_active: "key_not_active",
     endpoint_not_enabled: "endpoint_not_enabled",
@@ -646,6 +648,130 @@ export type PasswordChoice = {
 };
 
 /**
+ * The club in which a student signs in.
+ */
+export type StudentPasskeyOptions = {
+    /**
+     * The club of the classroom.
+     * @format uuid
+     */
+    club_id: string;
+};
+
+/**
+ * A passkey that the authenticator may already have.
+ */
+export type PasskeyDescriptor = {
+    /**
+     * The credential id, in base64url.
+     */
+    id: string;
+    /**
+     * Always `public-key`.
+     */
+    type: "public-key";
+    /**
+     * How the browser may reach the authenticator; empty if unknown.
+     */
+    transports: string[];
+};
+
+/**
+ * The argument of `PublicKeyCredential.parseRequestOptionsFromJSON()`. Its names are those of Web Authentication. The challenge is good for 5 minutes and one answer.
+ */
+export type PasskeyRequestOptions = {
+    /**
+     * Random bytes that the authenticator signs, in base64url.
+     */
+    challenge: string;
+    /**
+     * In milliseconds.
+     */
+    timeout: number;
+    /**
+     * The domain to which the passkeys belong.
+     */
+    rpId: string;
+    /**
+     * The passkeys that may answer. Always empty for a sign-in, where the authenticator offers its accounts.
+     */
+    allowCredentials: PasskeyDescriptor[];
+    /**
+     * The authenticator verifies its person.
+     */
+    userVerification: "required";
+};
+
+/**
+ * The answer of `navigator.credentials.get()`, as its `toJSON()` returns it. Fields that are not listed are ignored, because browsers add some.
+ */
+export type PasskeyAssertion = {
+    /**
+     * The credential id, in base64url.
+     * @minLength 1
+     * @maxLength 1364
+     * @pattern ^[A-Za-z0-9_-]+$
+     */
+    id: string;
+    /**
+     * The credential id, in base64url.
+     * @minLength 1
+     * @maxLength 1364
+     * @pattern ^[A-Za-z0-9_-]+$
+     */
+    rawId: string;
+    /**
+     * Always `public-key`.
+     * @maxLength 32
+     */
+    type: string;
+    /**
+     * The signed answer of the authenticator.
+     */
+    response: {
+        /**
+         * What the browser says about the page, in base64url.
+         * @minLength 1
+         * @maxLength 4096
+         * @pattern ^[A-Za-z0-9_-]+$
+         */
+        clientDataJSON: string;
+        /**
+         * What the authenticator says about itself, in base64url.
+         * @minLength 1
+         * @maxLength 4096
+         * @pattern ^[A-Za-z0-9_-]+$
+         */
+        authenticatorData: string;
+        /**
+         * The signature, in base64url.
+         * @minLength 1
+         * @maxLength 2048
+         * @pattern ^[A-Za-z0-9_-]+$
+         */
+        signature: string;
+        /**
+         * The id of the account, in base64url. A sign-in needs it.
+         * @maxLength 128
+         * @pattern ^[A-Za-z0-9_-]*$
+         */
+        userHandle?: string;
+    };
+};
+
+/**
+ * The answer of a passkey of a student.
+ */
+export type StudentPasskeySignIn = {
+    /**
+     * The club of the options.
+     * @format uuid
+     */
+    club_id: string;
+    passkey: PasskeyAssertion;
+};
+
+/**
  * BCP 47 tag of a language that the service speaks, as the list of them spells it. Another one answers `422` with the offered ones.
  * @minLength 2
  * @maxLength 35
@@ -659,6 +785,199 @@ export type SpokenLanguageInput = string;
 export type OwnStudentChange = {
     name?: PersonName;
     language?: SpokenLanguageInput;
+};
+
+/**
+ * A passkey of a student. Its private key stays in the authenticator of its person.
+ */
+export type Passkey = {
+    /**
+     * The id of this record, not the credential id of the authenticator.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * 1 to 80 characters.
+     */
+    name: string;
+    /**
+     * Whether the authenticator copied the passkey to other devices of the person.
+     */
+    synced: boolean;
+    /**
+     * When the passkey was added (UTC).
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When the passkey was last used (UTC); absent before the first use.
+     * @format date-time
+     */
+    last_used_at?: string;
+};
+
+/**
+ * All passkeys of an account, the oldest first. An account has at most 10.
+ */
+export type PasskeyList = {
+    /**
+     * Empty for an account without passkeys.
+     */
+    passkeys: Passkey[];
+};
+
+/**
+ * The person's own name for the passkey, such as the device that has it.
+ * @minLength 1
+ * @maxLength 80
+ * @pattern \S
+ */
+export type PasskeyName = string;
+
+/**
+ * The answer of `navigator.credentials.create()`, as its `toJSON()` returns it. Fields that are not listed are ignored, because browsers add some.
+ */
+export type PasskeyRegistration = {
+    /**
+     * The credential id, in base64url.
+     * @minLength 1
+     * @maxLength 1364
+     * @pattern ^[A-Za-z0-9_-]+$
+     */
+    id: string;
+    /**
+     * The credential id, in base64url.
+     * @minLength 1
+     * @maxLength 1364
+     * @pattern ^[A-Za-z0-9_-]+$
+     */
+    rawId: string;
+    /**
+     * Always `public-key`.
+     * @maxLength 32
+     */
+    type: string;
+    /**
+     * What the authenticator says about the new passkey.
+     */
+    response: {
+        /**
+         * What the browser says about the page, in base64url.
+         * @minLength 1
+         * @maxLength 4096
+         * @pattern ^[A-Za-z0-9_-]+$
+         */
+        clientDataJSON: string;
+        /**
+         * The public key, in base64url.
+         * @minLength 1
+         * @maxLength 8192
+         * @pattern ^[A-Za-z0-9_-]+$
+         */
+        attestationObject: string;
+        /**
+         * How the browser reaches the authenticator. Unknown names are ignored.
+         * @maxItems 16
+         */
+        transports?: string[];
+    };
+};
+
+/**
+ * A new passkey, and its name.
+ */
+export type PasskeyCreation = {
+    name: PasskeyName;
+    passkey: PasskeyRegistration;
+};
+
+/**
+ * The argument of `PublicKeyCredential.parseCreationOptionsFromJSON()`. Its names are those of Web Authentication. The challenge is good for 5 minutes and one passkey.
+ */
+export type PasskeyCreationOptions = {
+    /**
+     * The site to which the passkey belongs.
+     */
+    rp: {
+        /**
+         * A domain of the site.
+         */
+        id: string;
+        /**
+         * The name of the club; for administrators the domain.
+         */
+        name: string;
+    };
+    /**
+     * The account of the session.
+     */
+    user: {
+        /**
+         * The id of the account, in base64url.
+         */
+        id: string;
+        /**
+         * The e-mail.
+         */
+        name: string;
+        /**
+         * The name of the person.
+         */
+        displayName: string;
+    };
+    /**
+     * Random bytes that the authenticator includes in its answer, in base64url.
+     */
+    challenge: string;
+    /**
+     * The kinds of keys that are accepted: Ed25519, P-256, and RSA with 2,048 to 4,096 bits.
+     */
+    pubKeyCredParams: {
+        /**
+         * Always `public-key`.
+         */
+        type: "public-key";
+        /**
+         * The number of the COSE algorithm.
+         */
+        alg: number;
+    }[];
+    /**
+     * In milliseconds.
+     */
+    timeout: number;
+    /**
+     * The passkeys of the account. An authenticator that has one of them creates no second one.
+     */
+    excludeCredentials: PasskeyDescriptor[];
+    /**
+     * The needed abilities of the authenticator.
+     */
+    authenticatorSelection: {
+        /**
+         * The passkey can be found without a user name.
+         */
+        residentKey: "required";
+        /**
+         * The same for older browsers.
+         */
+        requireResidentKey: true;
+        /**
+         * The authenticator verifies its person, such as by a fingerprint or a PIN.
+         */
+        userVerification: "required";
+    };
+    /**
+     * The make of the authenticator is not asked for.
+     */
+    attestation: "none";
+};
+
+/**
+ * The new name of a passkey.
+ */
+export type PasskeyChange = {
+    name: PasskeyName;
 };
 
 /**
@@ -843,7 +1162,7 @@ export type TotpCode = string;
 export type RecoveryCodeInput = string;
 
 /**
- * The challenge of a sign-in, and exactly one second factor: `code` or `recovery_code`.
+ * The challenge of a sign-in, and exactly one second factor: `code`, `recovery_code` or `passkey`.
  */
 export type SecondFactorSignIn = {
     /**
@@ -854,12 +1173,32 @@ export type SecondFactorSignIn = {
     challenge: string;
     code?: TotpCode;
     recovery_code?: RecoveryCodeInput;
+    passkey?: PasskeyAssertion;
     /**
      * The one that the last sign-in on this device was answered with, if there was one.
      * @minLength 1
      * @maxLength 128
      */
     device_token?: string;
+};
+
+/**
+ * The challenge of a sign-in.
+ */
+export type PasskeyOfChallenge = {
+    /**
+     * The `token` of the challenge.
+     * @minLength 1
+     * @maxLength 128
+     */
+    challenge: string;
+};
+
+/**
+ * The answer of a passkey of an administrator.
+ */
+export type AdministratorPasskeySignIn = {
+    passkey: PasskeyAssertion;
 };
 
 /**
@@ -886,7 +1225,7 @@ export type ProfileChange = {
 };
 
 /**
- * Exactly one factor: `password`, `code` or `recovery_code`.
+ * Exactly one factor: `password`, `code`, `recovery_code` or `passkey`.
  */
 export type ProofInput = {
     /**
@@ -897,6 +1236,7 @@ export type ProofInput = {
     password?: string;
     code?: TotpCode;
     recovery_code?: RecoveryCodeInput;
+    passkey?: PasskeyAssertion;
 };
 
 /**

@@ -16,6 +16,7 @@ import { mediaUses } from '../../../domain/contexts.ts';
 import { mailDomainSettings } from '../../../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
 import { createKeyFinder } from '../../../domain/identity/api-keys/key-finder.ts';
+import { passkeySitesOf } from '../../../domain/identity/passkeys/sites.policy.ts';
 import { createSessionFinder } from '../../../domain/identity/sessions/session-finder.ts';
 import { createListeners } from '../../../domain/webhooks/listeners/listeners.ts';
 import { createLogWatch } from '../../../domain/webhooks/listeners/log-watch.ts';
@@ -91,6 +92,7 @@ export async function serveApp({
         eventStreams: { listeners, logWatch, clock: clock.now, silenceMs: 15_000 },
         model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
         billing: billingOf(config, lines),
+        passkeySites: passkeySitesOf(config),
         mailNotices: mailNoticesOf(config.mail, egress),
         sessions: createSessionFinder(usual.db),
         keys: createKeyFinder(usual.db),

@@ -5,6 +5,8 @@ import { Secret } from '../../../platform/core/secret.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import type { AddressedDeps, StudentDeps, VaultDeps } from '../../../domain/deps.ts';
+import type { PasskeyDeps } from '../../../domain/identity/passkeys/registration.ts';
+import { passkeySitesOf } from '../../../domain/identity/passkeys/sites.policy.ts';
 import { createVault } from '../../../platform/infra/keys/vault.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { atEndOfFile } from '../../run/lifecycle.ts';
@@ -34,7 +36,7 @@ export function depsOn(db: Database): VaultDeps {
 }
 
 /** They send no notifications. */
-export async function testDeps(): Promise<AddressedDeps & StudentDeps> {
+export async function testDeps(): Promise<AddressedDeps & StudentDeps & PasskeyDeps> {
   const source = await testDatabase();
   return {
     db: new Database(source, { notify() {} }),
@@ -42,6 +44,7 @@ export async function testDeps(): Promise<AddressedDeps & StudentDeps> {
     storage: await testObjectStore(),
     publicUrl: readConfig().api.publicUrl,
     classroomUrl: readConfig().classroomUrl,
+    passkeySites: passkeySitesOf(readConfig()),
   };
 }
 

@@ -74,10 +74,43 @@ export interface paths {
         parameters: {};
         post: operations["acceptInvitation"];
     };
+    "/v1/auth/admin/providers": {
+        parameters: {};
+        get: operations["listIdentityProviders"];
+    };
+    "/v1/auth/admin/providers/start": {
+        parameters: {};
+        post: operations["startProviderSignIn"];
+    };
+    "/v1/auth/admin/code/exchange": {
+        parameters: {};
+        post: operations["exchangeProviderCode"];
+    };
+    "/v1/auth/admin/identities": {
+        parameters: {};
+        post: operations["joinIdentity"];
+    };
+    "/v1/auth/admin/identities/codes": {
+        parameters: {};
+        post: operations["requestIdentityCode"];
+    };
     "/v1/me": {
         parameters: {};
         get: operations["getProfile"];
         patch: operations["updateProfile"];
+    };
+    "/v1/me/identities": {
+        parameters: {};
+        get: operations["listIdentities"];
+        post: operations["addIdentity"];
+    };
+    "/v1/me/identities/{identityId}": {
+        parameters: {};
+        delete: operations["removeIdentity"];
+    };
+    "/v1/me/password": {
+        parameters: {};
+        delete: operations["removePassword"];
     };
     "/v1/organizations": {
         parameters: {};
@@ -110,6 +143,12 @@ export interface paths {
         parameters: {};
         delete: operations["removeMember"];
         patch: operations["changeMemberRole"];
+    };
+    "/v1/clubs/{clubId}/identity-provider": {
+        parameters: {};
+        get: operations["getIdentityProvider"];
+        put: operations["setIdentityProvider"];
+        delete: operations["removeIdentityProvider"];
     };
     "/v1/clubs/{clubId}/sign-in-rules": {
         parameters: {};
@@ -1425,9 +1464,58 @@ export interface components {
             token: components["schemas"]["OneTimeToken"];
             name?: components["schemas"]["PersonName"];
             password?: components["schemas"]["NewPassword"];
+            join_token?: components["schemas"]["JoinToken"];
+        };
+        PublicProvider: {
+            id: string;
+            name: string;
+        };
+        PublicProviders: {
+            providers: components["schemas"]["PublicProvider"][];
+        };
+        ProviderSignInStart: {
+            provider_id?: string;
+            club?: string;
+            redirect_uri?: string;
+        };
+        ProviderSignIn: {
+            url: string;
+            sign_in_token: string;
+            expires_at: string;
+        };
+        ProviderCode: {
+            sign_in_token: string;
+            code: string;
+            state: string;
+            iss?: string;
+        };
+        IdentityJoining: {
+            join_token: components["schemas"]["JoinToken"];
+            email?: components["schemas"]["EmailInput"];
+            password?: string;
+            code?: string;
+            device_token?: string;
+        };
+        IdentityCodeRequest: {
+            join_token: components["schemas"]["JoinToken"];
         };
         ProfileChange: {
             language: components["schemas"]["SpokenLanguageInput"];
+        };
+        Identity: {
+            id: string;
+            provider_id: string;
+            provider_name?: string;
+            club_id?: string;
+            email?: string;
+            created_at: string;
+            last_used_at: string;
+        };
+        Identities: {
+            identities: components["schemas"]["Identity"][];
+        };
+        IdentityAddition: {
+            join_token: components["schemas"]["JoinToken"];
         };
         Color: string;
         BrandingLink: {
@@ -1511,11 +1599,29 @@ export interface components {
         RoleChange: {
             role: components["schemas"]["RoleInput"];
         };
+        ClubProvider: {
+            id: string;
+            name: string;
+            issuer: string;
+            client_id: string;
+            email_domains: string[];
+            created_at: string;
+            updated_at: string;
+        };
+        ClubProviderSettings: {
+            name: components["schemas"]["PersonName"];
+            issuer: string;
+            client_id: string;
+            client_secret?: string;
+            email_domains: string[];
+        };
         SignInRules: {
             requires_second_factor: boolean;
+            requires_provider: boolean;
         };
         SignInRulesInput: {
             requires_second_factor: boolean;
+            requires_provider: boolean;
         };
         DateTimeInput: string;
         NextUpdatedSince: string;
@@ -4279,6 +4385,7 @@ export interface components {
     };
     parameters: {
         ClubId: string;
+        IdentityId: string;
         ClubSlug: string;
         mailLanguage: components["schemas"]["SpokenLanguageInput"];
         Page: number;
@@ -4699,6 +4806,89 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listIdentityProviders: {
+        parameters: {};
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PublicProviders"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    startProviderSignIn: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderSignInStart"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ProviderSignIn"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    exchangeProviderCode: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderCode"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdministratorSignedIn"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    joinIdentity: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdentityJoining"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdministratorSignedIn"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestIdentityCode: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdentityCodeRequest"];
+            };
+        };
+        responses: {
+            202: {
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     getProfile: {
         parameters: {};
         responses: {
@@ -4735,6 +4925,63 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listIdentities: {
+        parameters: {};
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Identities"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    addIdentity: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdentityAddition"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Identity"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeIdentity: {
+        parameters: {
+            path: {
+                identityId: components["parameters"]["IdentityId"];
+            };
+        };
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removePassword: {
+        parameters: {};
+        responses: {
+            204: {};
             default: components["responses"]["Otherwise"];
         };
     };
@@ -4975,6 +5222,56 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getIdentityProvider: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClubProvider"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setIdentityProvider: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClubProviderSettings"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClubProvider"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeIdentityProvider: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            204: {};
             default: components["responses"]["Otherwise"];
         };
     };

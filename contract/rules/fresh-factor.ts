@@ -14,6 +14,11 @@ const operations = {
   changeMemberRole: 'if_enrolled',
   removeMember: 'if_enrolled',
   revokeInvitation: 'if_enrolled',
+  addIdentity: 'always',
+  removeIdentity: 'always',
+  removeIdentityProvider: 'always',
+  removePassword: 'always',
+  setIdentityProvider: 'always',
   setSignInRules: 'always',
 } as const satisfies { readonly [operation in OperationId]?: FreshFactor };
 

@@ -11,5 +11,8 @@ export const accountMails = {
   administrator_verify_email: aboutRecipient,
   administrator_already_registered: aboutRecipient,
   administrator_reset_password: aboutRecipient,
+  administrator_identity_code: aboutRecipient,
+  administrator_identity_joined: aboutRecipient,
+  administrator_identity_removed: aboutRecipient,
   api_key_created: aboutRecipient,
 } as const satisfies MailKinds;

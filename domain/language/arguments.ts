@@ -32,6 +32,14 @@ export interface MessageArguments {
   'mail.administrator_invitation.subject': { club: string };
   'mail.administrator_invitation.text': { club: string };
   'mail.administrator_invitation.action': Record<never, never>;
+  'mail.administrator_identity_code.subject': { code: string };
+  'mail.administrator_identity_code.text': { code: string };
+  'mail.administrator_identity_joined.subject': Record<never, never>;
+  'mail.administrator_identity_joined.text': Record<never, never>;
+  'mail.administrator_identity_joined.action': Record<never, never>;
+  'mail.administrator_identity_removed.subject': Record<never, never>;
+  'mail.administrator_identity_removed.text': Record<never, never>;
+  'mail.administrator_identity_removed.action': Record<never, never>;
   'mail.api_key_created.subject': { club: string };
   'mail.api_key_created.text': { club: string };
   'mail.api_key_created.action': Record<never, never>;

@@ -11,6 +11,9 @@ export const mailTemplateNames = [
   'administrator_already_registered',
   'administrator_reset_password',
   'administrator_invitation',
+  'administrator_identity_code',
+  'administrator_identity_joined',
+  'administrator_identity_removed',
   'api_key_created',
   'webhook_endpoint_failing',
   'webhook_endpoint_gone',
@@ -40,6 +43,7 @@ export const tokenPurposes = [
   'administrator_reset_password',
   'administrator_sign_up_again',
   'administrator_invitation',
+  'administrator_identity_code',
 ] as const;
 export type TokenPurpose = (typeof tokenPurposes)[number];
 

@@ -18,6 +18,9 @@ const withoutClub = [
   'administrator_verify_email',
   'administrator_already_registered',
   'administrator_reset_password',
+  'administrator_identity_code',
+  'administrator_identity_joined',
+  'administrator_identity_removed',
   'api_key_created',
 ] as const satisfies readonly MailTemplate[];
 export type ClubMailTemplate = Exclude<MailTemplate, (typeof withoutClub)[number]>;

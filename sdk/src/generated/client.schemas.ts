@@ -21,6 +21,9 @@
  * `Authorization: Bearer <token>`. Ending a session takes effect at once. A session of the wrong kind is answered like none: `401`.
  * A session that does not act in the club of the path, and a club that does not exist, get the same `403`.
  *
+ * A session that the identity provider of a club opened acts only in that club. Beside it, it reads its profile, and can be ended; every
+ * other operation gets `403 provider_session_limited`. A session of a provider of the service acts as one with a password.
+ *
  * ### API keys
  * A program calls with an **API key** of a club instead of a session: `Authorization: Bearer clk_…`. Owners and admins create keys, each
  * with a name, scopes, an expiry and, if they wish, the networks from which it is accepted. An operation that takes keys names its scope
@@ -41,7 +44,7 @@
  *
  * Each operation lists its codes (`x-error-codes`). Some follow by rule: every operation may answer `malformed_request`, `internal_error` and `503 busy`; with a
  * session, `unauthenticated`; under a club's path, `forbidden`; where roles are named, `role_not_permitted`; where a scope is named, `scope_not_granted`; under a club's path for administrators, `club_requires_second_factor` and
- * `club_requires_provider`; where a fresh factor is named, `fresh_factor_required`; with parameters or a
+ * `club_requires_provider`; where a fresh factor is named, `fresh_factor_required`; for administrators outside a club's path, `provider_session_limited`; with parameters or a
  * body, `invalid_request`; with a body, `body_too_large` and `unsupported_media_type`; every `POST`, `PUT`, `PATCH` and `DELETE`,
  * `rate_limited`. Before an operation is found, a request may be answered with `not_found`, `method_not_allowed`,
  * `headers_too_large` or `malformed_request`.
@@ -156,6 +159,8 @@ export type StudentSignUp = {
  * | `club_requires_second_factor` | 403 | The club requires a second factor of its members, and the session has none. |
  * | `club_requires_provider` | 403 | The club requires its members to sign in with its identity provider, and the session did not. |
  * | `fresh_factor_required` | 403 | The operation needs a factor of the account that was shown in the last 10 minutes. |
+ * | `identity_not_joined` | 403 | The identity provider knows the person, but the identity is not joined to an account yet. |
+ * | `provider_session_limited` | 403 | The session was opened by a club's identity provider, so it acts only in that club. |
  * | `not_entitled` | 403 | The student has no access to the agent. |
  * | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
  * | `method_not_allowed` | 405 | The path exists, with other methods; the header `Allow` names them. |
@@ -164,6 +169,8 @@ export type StudentSignUp = {
  * | `already_member` | 409 | The person is a member of the club already. |
  * | `last_owner` | 409 | The club would be left without an owner. |
  * | `sign_in_rule_not_met` | 409 | The owner who sets a sign-in rule does not satisfy it in this session. |
+ * | `last_sign_in_method` | 409 | The account would be left without a way to sign in. |
+ * | `identity_limit_reached` | 409 | The account has as many identities as one may have. |
  * | `organization_limit_reached` | 409 | The administrator owns as many clubs as one may. |
  * | `endpoint_limit_reached` | 409 | The club has as many webhook endpoints as a club may have. |
  * | `listener_limit_reached` | 409 | The club has as many listeners to its events as a club may have. |
@@ -273,6 +280,7 @@ export const ErrorCode = {
     signature_invalid: "signature_invalid",
     unauthenticated: "unauthenticated",
     invalid_credentials: "invalid_credentials",
+    provider_sign_in_failed: "provider_sign_in_failed",
     feature_not_in_plan: "feature_not_in_plan",
     limit_reached: "limit_reached",
     payment_failed: "payment_failed",
@@ -284,6 +292,8 @@ export const ErrorCode = {
     club_requires_second_factor: "club_requires_second_factor",
     club_requires_provider: "club_requires_provider",
     fresh_factor_required: "fresh_factor_required",
+    identity_not_joined: "identity_not_joined",
+    provider_session_limited: "provider_session_limited",
     not_entitled: "not_entitled",
     not_found: "not_found",
     method_not_allowed: "method_not_allowed",
@@ -292,6 +302,8 @@ export const ErrorCode = {
     already_member: "already_member",
     last_owner: "last_owner",
     sign_in_rule_not_met: "sign_in_rule_not_met",
+    last_sign_in_method: "last_sign_in_method",
+    identity_limit_reached: "identity_limit_reached",
     organization_limit_reached: "organization_limit_reached",
     endpoint_limit_reached: "endpoint_limit_reached",
     listener_limit_reached: "listener_limit_reached",
@@ -854,6 +866,137 @@ export type InvitationAcceptance = {
     token: OneTimeToken;
     name?: PersonName;
     password?: NewPassword;
+    join_token?: JoinToken;
+};
+
+/**
+ * A provider that every administrator may sign in with.
+ */
+export type PublicProvider = {
+    /**
+     * Stays the same for as long as the operator keeps key and issuer.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * For the label of a button.
+     */
+    name: string;
+};
+
+/**
+ * The providers of the service.
+ */
+export type PublicProviders = {
+    /**
+     * Empty for none.
+     */
+    providers: PublicProvider[];
+};
+
+/**
+ * Either `provider_id` or `club`.
+ */
+export type ProviderSignInStart = {
+    /**
+     * A provider of the service, or of a club.
+     * @format uuid
+     */
+    provider_id?: string;
+    /**
+     * The slug of a club that has a provider.
+     * @minLength 1
+     * @maxLength 100
+     */
+    club?: string;
+    /**
+     * The address of the dashboard to which the provider sends the browser. One of the addresses that the operator allows; absent means the first.
+     * @minLength 1
+     * @maxLength 2048
+     */
+    redirect_uri?: string;
+};
+
+/**
+ * A sign-in that has been started.
+ */
+export type ProviderSignIn = {
+    /**
+     * The address of the provider's sign-in page, with everything that it needs.
+     */
+    url: string;
+    /**
+     * Keep it in the browser that goes to the provider, and nowhere else. Without it nobody can use the code. It is opaque.
+     */
+    sign_in_token: string;
+    /**
+     * Ten minutes after the start.
+     * @format date-time
+     */
+    expires_at: string;
+};
+
+/**
+ * What the provider added to the address of the dashboard, with the token of the start.
+ */
+export type ProviderCode = {
+    /**
+     * The one of the start in the same browser.
+     * @minLength 1
+     * @maxLength 2048
+     */
+    sign_in_token: string;
+    /**
+     * The parameter `code` of the address.
+     * @minLength 1
+     * @maxLength 4096
+     */
+    code: string;
+    /**
+     * The parameter `state` of the address.
+     * @minLength 1
+     * @maxLength 256
+     */
+    state: string;
+    /**
+     * The parameter `iss` of the address, if there is one.
+     * @minLength 1
+     * @maxLength 2048
+     */
+    iss?: string;
+};
+
+/**
+ * The identity, and one proof of the account. Either `email` and `password`, or `code`.
+ */
+export type IdentityJoining = {
+    join_token: JoinToken;
+    email?: EmailInput;
+    /**
+     * 1 to 128 characters, compared exactly.
+     * @minLength 1
+     * @maxLength 128
+     */
+    password?: string;
+    /**
+     * The code of the mail. Case, blanks and hyphens do not matter.
+     * @minLength 1
+     * @maxLength 32
+     */
+    code?: string;
+    /**
+     * The one that the last sign-in on this device was answered with, if there was one.
+     * @minLength 1
+     * @maxLength 128
+     */
+    device_token?: string;
+};
+
+/**
+ * The identity whose e-mail gets the code.
+ */
+export type IdentityCodeRequest = {
+    join_token: JoinToken;
 };
 
 /**
@@ -861,6 +1004,62 @@ export type InvitationAcceptance = {
  */
 export type ProfileChange = {
     language: SpokenLanguageInput;
+};
+
+/**
+ * A person at an identity provider, joined to the account.
+ */
+export type Identity = {
+    /**
+     * Id of the identity.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * Id of the provider.
+     * @format uuid
+     */
+    provider_id: string;
+    /**
+     * Absent if the service does not know the provider any more.
+     */
+    provider_name?: string;
+    /**
+     * The club of the provider; absent for a provider of the service.
+     * @format uuid
+     */
+    club_id?: string;
+    /**
+     * The address that the provider named last; absent if it named none.
+     */
+    email?: string;
+    /**
+     * When the identity joined the account.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * The last sign-in with it.
+     * @format date-time
+     */
+    last_used_at: string;
+};
+
+/**
+ * The identities of an account.
+ */
+export type Identities = {
+    /**
+     * Empty for none.
+     */
+    identities: Identity[];
+};
+
+/**
+ * The identity that joins the account.
+ */
+export type IdentityAddition = {
+    join_token: JoinToken;
 };
 
 /**
@@ -1193,6 +1392,76 @@ export type RoleChange = {
 };
 
 /**
+ * The identity provider of a club.
+ */
+export type ClubProvider = {
+    /**
+     * Another one after a change of the issuer.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * For the label of a button.
+     */
+    name: string;
+    /**
+     * The issuer as its tokens name it.
+     */
+    issuer: string;
+    /**
+     * The client that the club registered at the provider.
+     */
+    client_id: string;
+    /**
+     * Only identities with a verified e-mail in one of these domains may sign in. In ASCII and lower case.
+     */
+    email_domains: string[];
+    /**
+     * When the provider was set.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it was last changed.
+     * @format date-time
+     */
+    updated_at: string;
+};
+
+/**
+ * The settings of a club's provider. Every one replaces the former one.
+ */
+export type ClubProviderSettings = {
+    name: PersonName;
+    /**
+     * An `https` address on the public internet, without a query, exactly as the tokens name it.
+     * @minLength 1
+     * @maxLength 512
+     */
+    issuer: string;
+    /**
+     * The client at the provider.
+     * @minLength 1
+     * @maxLength 256
+     * @pattern ^[\x21-\x7e]+$
+     */
+    client_id: string;
+    /**
+     * Needed for a new provider and for another issuer or client. Absent keeps the stored one.
+     * @minLength 1
+     * @maxLength 1024
+     */
+    client_secret?: string;
+    /**
+     * Domains such as `harbour.example`. Not a public suffix alone, such as `com` or `co.uk`. Subdomains are named themselves.
+     * @minItems 1
+     * @maxItems 20
+     * @uniqueItems
+     */
+    email_domains: string[];
+};
+
+/**
  * What a club requires of the sign-in of its members.
  */
 export type SignInRules = {
@@ -1200,6 +1469,10 @@ export type SignInRules = {
      * Whether a session must have shown a second factor.
      */
     requires_second_factor: boolean;
+    /**
+     * Whether the club's identity provider must have opened a session. An owner with a second factor may act without it.
+     */
+    requires_provider: boolean;
 };
 
 /**
@@ -1210,6 +1483,10 @@ export type SignInRulesInput = {
      * Whether a session must have shown a second factor.
      */
     requires_second_factor: boolean;
+    /**
+     * Whether the club's identity provider must have opened a session. Absent means false.
+     */
+    requires_provider?: boolean;
 };
 
 /**

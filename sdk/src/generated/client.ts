@@ -21,6 +21,9 @@
  * `Authorization: Bearer <token>`. Ending a session takes effect at once. A session of the wrong kind is answered like none: `401`.
  * A session that does not act in the club of the path, and a club that does not exist, get the same `403`.
  *
+ * A session that the identity provider of a club opened acts only in that club. Beside it, it reads its profile, and can be ended; every
+ * other operation gets `403 provider_session_limited`. A session of a provider of the service acts as one with a password.
+ *
  * ### API keys
  * A program calls with an **API key** of a club instead of a session: `Authorization: Bearer clk_…`. Owners and admins create keys, each
  * with a name, scopes, an expiry and, if they wish, the networks from which it is accepted. An operation that takes keys names its scope
@@ -41,7 +44,7 @@
  *
  * Each operation lists its codes (`x-error-codes`). Some follow by rule: every operation may answer `malformed_request`, `internal_error` and `503 busy`; with a
  * session, `unauthenticated`; under a club's path, `forbidden`; where roles are named, `role_not_permitted`; where a scope is named, `scope_not_granted`; under a club's path for administrators, `club_requires_second_factor` and
- * `club_requires_provider`; where a fresh factor is named, `fresh_factor_required`; with parameters or a
+ * `club_requires_provider`; where a fresh factor is named, `fresh_factor_required`; for administrators outside a club's path, `provider_session_limited`; with parameters or a
  * body, `invalid_request`; with a body, `body_too_large` and `unsupported_media_type`; every `POST`, `PUT`, `PATCH` and `DELETE`,
  * `rate_limited`. Before an operation is found, a request may be answered with `not_found`, `method_not_allowed`,
  * `headers_too_large` or `malformed_request`.
@@ -312,6 +315,48 @@ export type AcceptInvitationVariables = {
     body: AcceptInvitationBody;
 };
 
+export type ListIdentityProvidersResult = {
+    data: PublicProviders;
+};
+
+export type StartProviderSignInResult = {
+    data: ProviderSignIn;
+};
+
+export type StartProviderSignInBody = ProviderSignInStart;
+
+export type StartProviderSignInVariables = {
+    body: StartProviderSignInBody;
+};
+
+export type ExchangeProviderCodeResult = {
+    data: AdministratorSignedIn;
+};
+
+export type ExchangeProviderCodeBody = ProviderCode;
+
+export type ExchangeProviderCodeVariables = {
+    body: ExchangeProviderCodeBody;
+};
+
+export type JoinIdentityResult = {
+    data: AdministratorSignedIn;
+};
+
+export type JoinIdentityBody = IdentityJoining;
+
+export type JoinIdentityVariables = {
+    body: JoinIdentityBody;
+};
+
+export type RequestIdentityCodeResult = Accepted;
+
+export type RequestIdentityCodeBody = IdentityCodeRequest;
+
+export type RequestIdentityCodeVariables = {
+    body: RequestIdentityCodeBody;
+};
+
 export type GetProfileResult = {
     data: AdministratorProfile;
 };
@@ -338,6 +383,49 @@ export type UpdateProfileVariables = {
     body: UpdateProfileBody;
     headers?: UpdateProfileHeaders;
 };
+
+export type ListIdentitiesResult = {
+    data: Identities;
+};
+
+export type AddIdentityResult = {
+    data: Identity;
+};
+
+export type AddIdentityBody = IdentityAddition;
+
+export type AddIdentityHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type AddIdentityResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type AddIdentityVariables = {
+    body: AddIdentityBody;
+    headers?: AddIdentityHeaders;
+};
+
+export type RemoveIdentityResult = void;
+
+export type RemoveIdentityPath = {
+    /**
+     * Id of an identity of the own account.
+     * @format uuid
+     */
+    identityId: string;
+};
+
+export type RemoveIdentityVariables = {
+    path: RemoveIdentityPath;
+};
+
+export type RemovePasswordResult = void;
 
 export type CreateOrganizationResult = {
     data: OrganizationMembership;
@@ -611,6 +699,55 @@ export type ChangeMemberRoleVariables = {
     path: ChangeMemberRolePath;
     body: ChangeMemberRoleBody;
     headers?: ChangeMemberRoleHeaders;
+};
+
+export type GetIdentityProviderResult = {
+    data: ClubProvider;
+};
+
+export type GetIdentityProviderPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type GetIdentityProviderVariables = {
+    path: GetIdentityProviderPath;
+};
+
+export type SetIdentityProviderResult = {
+    data: ClubProvider;
+};
+
+export type SetIdentityProviderPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type SetIdentityProviderBody = ClubProviderSettings;
+
+export type SetIdentityProviderVariables = {
+    path: SetIdentityProviderPath;
+    body: SetIdentityProviderBody;
+};
+
+export type RemoveIdentityProviderResult = void;
+
+export type RemoveIdentityProviderPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type RemoveIdentityProviderVariables = {
+    path: RemoveIdentityProviderPath;
 };
 
 export type GetSignInRulesResult = {
@@ -12030,6 +12167,34 @@ export type Ops = {
         };
         result: AcceptInvitationResult;
     };
+    listIdentityProviders: {
+        args: {};
+        result: ListIdentityProvidersResult;
+    };
+    startProviderSignIn: {
+        args: {
+            body: StartProviderSignInBody;
+        };
+        result: StartProviderSignInResult;
+    };
+    exchangeProviderCode: {
+        args: {
+            body: ExchangeProviderCodeBody;
+        };
+        result: ExchangeProviderCodeResult;
+    };
+    joinIdentity: {
+        args: {
+            body: JoinIdentityBody;
+        };
+        result: JoinIdentityResult;
+    };
+    requestIdentityCode: {
+        args: {
+            body: RequestIdentityCodeBody;
+        };
+        result: RequestIdentityCodeResult;
+    };
     getProfile: {
         args: {};
         result: GetProfileResult;
@@ -12043,6 +12208,30 @@ export type Ops = {
         headers: {
             idempotentReplayed?: string;
         };
+    };
+    listIdentities: {
+        args: {};
+        result: ListIdentitiesResult;
+    };
+    addIdentity: {
+        args: {
+            body: AddIdentityBody;
+            headers?: AddIdentityHeaders;
+        };
+        result: AddIdentityResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    removeIdentity: {
+        args: {
+            path: RemoveIdentityPath;
+        };
+        result: RemoveIdentityResult;
+    };
+    removePassword: {
+        args: {};
+        result: RemovePasswordResult;
     };
     createOrganization: {
         args: {
@@ -12130,6 +12319,25 @@ export type Ops = {
         headers: {
             idempotentReplayed?: string;
         };
+    };
+    getIdentityProvider: {
+        args: {
+            path: GetIdentityProviderPath;
+        };
+        result: GetIdentityProviderResult;
+    };
+    setIdentityProvider: {
+        args: {
+            path: SetIdentityProviderPath;
+            body: SetIdentityProviderBody;
+        };
+        result: SetIdentityProviderResult;
+    };
+    removeIdentityProvider: {
+        args: {
+            path: RemoveIdentityProviderPath;
+        };
+        result: RemoveIdentityProviderResult;
     };
     getSignInRules: {
         args: {
@@ -14860,8 +15068,17 @@ export const OPERATIONS = {
     signInAdministrator: { id: "signInAdministrator", method: "POST", path: "/v1/auth/admin/sign-in", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     finishAdministratorSignIn: { id: "finishAdministratorSignIn", method: "POST", path: "/v1/auth/admin/second-factor", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     acceptInvitation: { id: "acceptInvitation", method: "POST", path: "/v1/auth/admin/invitations/accept", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
+    listIdentityProviders: { id: "listIdentityProviders", method: "GET", path: "/v1/auth/admin/providers", tags: ["Administrator sessions"] },
+    startProviderSignIn: { id: "startProviderSignIn", method: "POST", path: "/v1/auth/admin/providers/start", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
+    exchangeProviderCode: { id: "exchangeProviderCode", method: "POST", path: "/v1/auth/admin/code/exchange", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
+    joinIdentity: { id: "joinIdentity", method: "POST", path: "/v1/auth/admin/identities", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
+    requestIdentityCode: { id: "requestIdentityCode", method: "POST", path: "/v1/auth/admin/identities/codes", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     getProfile: { id: "getProfile", method: "GET", path: "/v1/me", tags: ["Administrators"], security: [[{ scheme: "admin", kind: "bearer" }]] },
     updateProfile: { id: "updateProfile", method: "PATCH", path: "/v1/me", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listIdentities: { id: "listIdentities", method: "GET", path: "/v1/me/identities", tags: ["Administrators"], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    addIdentity: { id: "addIdentity", method: "POST", path: "/v1/me/identities", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    removeIdentity: { id: "removeIdentity", method: "DELETE", path: "/v1/me/identities/{identityId}", tags: ["Administrators"], params: [{ name: "identityId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
+    removePassword: { id: "removePassword", method: "DELETE", path: "/v1/me/password", tags: ["Administrators"], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     createOrganization: { id: "createOrganization", method: "POST", path: "/v1/organizations", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getClubBySlug: { id: "getClubBySlug", method: "GET", path: "/v1/clubs/by-slug/{slug}", tags: ["Clubs"], params: [{ name: "slug", in: "path" }] },
     getClub: { id: "getClub", method: "GET", path: "/v1/clubs/{clubId}", tags: ["Clubs"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -14873,6 +15090,9 @@ export const OPERATIONS = {
     inviteMember: { id: "inviteMember", method: "POST", path: "/v1/clubs/{clubId}/members", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     removeMember: { id: "removeMember", method: "DELETE", path: "/v1/clubs/{clubId}/members/{administratorId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "administratorId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     changeMemberRole: { id: "changeMemberRole", method: "PATCH", path: "/v1/clubs/{clubId}/members/{administratorId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "administratorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    getIdentityProvider: { id: "getIdentityProvider", method: "GET", path: "/v1/clubs/{clubId}/identity-provider", tags: ["Members"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    setIdentityProvider: { id: "setIdentityProvider", method: "PUT", path: "/v1/clubs/{clubId}/identity-provider", tags: ["Members"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    removeIdentityProvider: { id: "removeIdentityProvider", method: "DELETE", path: "/v1/clubs/{clubId}/identity-provider", tags: ["Members"], params: [{ name: "clubId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     getSignInRules: { id: "getSignInRules", method: "GET", path: "/v1/clubs/{clubId}/sign-in-rules", tags: ["Members"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     setSignInRules: { id: "setSignInRules", method: "PUT", path: "/v1/clubs/{clubId}/sign-in-rules", tags: ["Members"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     revokeInvitation: { id: "revokeInvitation", method: "DELETE", path: "/v1/clubs/{clubId}/invitations/{invitationId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "invitationId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },

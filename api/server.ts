@@ -11,6 +11,7 @@ import { processingRules } from '../domain/media/processing.policy.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import { createKeyFinder } from '../domain/identity/api-keys/key-finder.ts';
 import { createSessionFinder } from '../domain/identity/sessions/session-finder.ts';
+import { endSessionsOfOtherProviders } from '../domain/identity/sessions/sessions.ts';
 import { createListeners } from '../domain/webhooks/listeners/listeners.ts';
 import { createLogWatch } from '../domain/webhooks/listeners/log-watch.ts';
 import { createNoticeReceiver } from '../domain/sales/notices/notices.ts';
@@ -39,6 +40,7 @@ import { serveReadable } from './readable-requests.ts';
 import { secureHeadersOf } from './secure-headers.policy.ts';
 import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
+import { identityProvidersOf } from './identity-providers.ts';
 import { mailNoticesOf } from './mail-notices.ts';
 
 /** Proxies close a silent connection after 30 s or more (DEC-22). */
@@ -135,6 +137,8 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   const stopping = new AbortController();
   let accepting = true;
   const files = await openFilesListener(config);
+  const deploymentProviders = config.identityProviders.ofDeployment.reveal().map(({ id }) => id);
+  await endSessionsOfOtherProviders(db, deploymentProviders);
   const api: ApiDeps = {
     deps: {
       db,
@@ -156,6 +160,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
       billing: billingOf(config.stripe, log),
       mailNotices: mailNoticesOf(config.mail, egress),
+      providers: identityProvidersOf(config.identityProviders, egress, log),
       sessions: createSessionFinder(db),
       keys: createKeyFinder(db),
       receiveNotice: createNoticeReceiver({ db, vault }),

@@ -31,6 +31,8 @@ import { forgetNetwork } from './identity/accounts/pending-sign-ups.ts';
 import { accountMails } from './identity/mails.ts';
 import { removeOldKeys } from './identity/api-keys/api-keys.ts';
 import { removeExpiredChallenges } from './identity/factors/challenges.ts';
+import { removeExpiredJoins } from './identity/providers/joins.ts';
+import { removeSpentSignIns } from './identity/providers/sign-in-tokens.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions/sessions.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
@@ -237,6 +239,8 @@ export const contexts = {
     changeEmail: (tx, _vault, { studentId }) => endSessionsOf(tx, 'student', studentId),
     retention: [
       { run: ({ db }, now) => removeEndedSessions(db, now) },
+      { run: ({ db }, now) => removeSpentSignIns(db, now) },
+      { run: ({ db }, now) => removeExpiredJoins(db, now) },
       { run: ({ db }, now) => removeExpiredChallenges(db, now) },
       { run: ({ db }, now) => removeOldKeys(db, now) },
       {

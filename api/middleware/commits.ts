@@ -11,6 +11,7 @@ const ownCommits: ReadonlyMap<OperationId, string> = new Map([
   ['putMediaTrack', 'It records the name of the file, stores the file, and then records the track.'],
   ['recoverWebhookDeliveries', 'It repeats a transaction for each batch of deliveries.'],
   ['removeMedia', 'It erases the file from the store after the commit.'],
+  ['setIdentityProvider', 'It asks the identity provider before its transaction.'],
 ] as const);
 
 /** @returns whether all changes are one transaction, which commits at the end */

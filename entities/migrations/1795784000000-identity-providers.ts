@@ -71,6 +71,7 @@ export class IdentityProviders1795784000000 implements MigrationInterface {
       CREATE INDEX "spent_sign_ins_expiry" ON "spent_sign_ins" ("expires_at")`);
     await queryRunner.query(`
       ALTER TABLE "administrator_sessions" ADD "club_id" uuid;
+      ALTER TABLE "sign_in_challenges" ADD "club_id" uuid;
       ALTER TABLE "club_sign_in_rules" ADD CONSTRAINT "club_sign_in_rules_required_provider_id_fkey"
         FOREIGN KEY ("required_provider_id") REFERENCES "identity_providers"("id") ON DELETE SET NULL NOT VALID;
       ALTER TABLE "club_sign_in_rules" VALIDATE CONSTRAINT "club_sign_in_rules_required_provider_id_fkey"`);
@@ -79,6 +80,7 @@ export class IdentityProviders1795784000000 implements MigrationInterface {
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       ALTER TABLE "club_sign_in_rules" DROP CONSTRAINT "club_sign_in_rules_required_provider_id_fkey";
+      ALTER TABLE "sign_in_challenges" DROP "club_id";
       ALTER TABLE "administrator_sessions" DROP "club_id";
       DROP TABLE "spent_sign_ins", "identity_joins", "administrator_identities", "identity_providers"`);
   }

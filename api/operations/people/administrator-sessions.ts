@@ -55,7 +55,7 @@ export const acceptInvitation: Operation<'acceptInvitation'> = async (request) =
   );
 
 export const getProfile: Operation<'getProfile'> = async ({ administrator, db }) =>
-  data(await accounts.getProfile(db, administrator.id));
+  data(await accounts.getProfile(db, administrator.id, administrator.session.onlyClubId));
 
 export const updateProfile: Operation<'updateProfile'> = async ({ administrator, body, deps }) =>
   data(await accounts.updateProfile(deps, administrator.id, body));

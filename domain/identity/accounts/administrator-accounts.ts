@@ -27,10 +27,33 @@ type Profile = RecordOf<'AdministratorProfile'>;
  */
 export async function signInAdministrator(
   { db }: VaultDeps,
-  { email, password }: { email: string; password: string },
+  input: { email: string; password: string },
   client: Client,
   now: Date,
 ): Promise<AdministratorSession> {
+  const account = await findByPassword(db, input, now);
+  const result = await db.transaction(async (tx) => {
+    await requireUnchangedPassword(tx, account);
+    return openAdministratorSession(tx, account.id, { openedBy: 'password', ...client }, now);
+  });
+  return sessionAfterFirstFactor(result);
+}
+
+/** An account whose password the caller knows. */
+export interface ProvedAccount {
+  id: Id;
+  passwordHash: string;
+}
+
+/**
+ * Finds the account of an e-mail and a password. It takes equal time whether or not there is one.
+ * @throws DomainError invalid_credentials; email_not_verified only after the right password of an account that was never confirmed
+ */
+export async function findByPassword(
+  db: Queries,
+  { email, password }: { email: string; password: string },
+  now: Date,
+): Promise<ProvedAccount> {
   const account = await db.one<{
     id: Id;
     passwordHash: string | null;
@@ -46,16 +69,20 @@ export async function signInAdministrator(
       WHERE administrator.email = ${foldEmail(email)}`);
   const isRight = await passwordMatches(password, account?.passwordHash ?? null);
   const isOffered = await passwordMatches(password, account?.offered ?? null);
-  if (!account || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
-  const result = await db.transaction(async (tx) => {
-    // Comparing passwords takes time. If the password was reset meanwhile, the sign-in fails.
-    const unchanged = await tx.one(
-      sql`SELECT 1 FROM administrators WHERE id = ${account.id} AND password_hash = ${account.passwordHash} FOR SHARE`,
-    );
-    if (!unchanged) throw invalidCredentials();
-    return openAdministratorSession(tx, account.id, { openedBy: 'password', ...client }, now);
-  });
-  return sessionAfterFirstFactor(result);
+  if (!account || account.passwordHash === null || !isRight)
+    throw isOffered ? emailNotVerified() : invalidCredentials();
+  return { id: account.id, passwordHash: account.passwordHash };
+}
+
+/**
+ * Comparing passwords takes time. If the password was reset meanwhile, the sign-in fails.
+ * @throws DomainError invalid_credentials
+ */
+export async function requireUnchangedPassword(tx: Transaction, { id, passwordHash }: ProvedAccount): Promise<void> {
+  const unchanged = await tx.one(
+    sql`SELECT 1 FROM administrators WHERE id = ${id} AND password_hash = ${passwordHash} FOR SHARE`,
+  );
+  if (!unchanged) throw invalidCredentials();
 }
 
 /** Confirms the administrator's address by the mailed token, and opens a session. @throws DomainError token_gone */
@@ -114,8 +141,12 @@ async function passwordOwner(tx: Queries, administratorId: Id): Promise<Password
   return { email, names: [name, ...organizations.map((organization) => organization.name)] };
 }
 
-/** @returns the administrator and the administrator's clubs (ACC-2) */
-export async function getProfile(tx: Queries, administratorId: Id): Promise<Profile> {
+/**
+ * @param onlyClubId the club in which the session acts, if it acts only in one. Then the profile shows neither the other clubs nor the
+ * telephone number, because the club's provider may have opened the session without the person (OIDC-7)
+ * @returns the administrator and the administrator's clubs (ACC-2)
+ */
+export async function getProfile(tx: Queries, administratorId: Id, onlyClubId: Id | null = null): Promise<Profile> {
   const row = await tx.one<{
     id: Id;
     name: string;
@@ -130,11 +161,12 @@ export async function getProfile(tx: Queries, administratorId: Id): Promise<Prof
        FROM administrators WHERE id = ${administratorId}`);
   if (!row) throw new Error(`There is no administrator ${administratorId}`);
   const { phone, language, ...profile } = row;
+  const organizations = await listOrganizations(tx, administratorId);
   return {
     ...profile,
-    ...(phone !== null && { phone }),
+    ...(phone !== null && onlyClubId === null && { phone }),
     ...(language !== null && { language }),
-    organizations: await listOrganizations(tx, administratorId),
+    organizations: organizations.filter(({ organization_id: id }) => onlyClubId === null || id === onlyClubId),
   };
 }
 
@@ -171,7 +203,7 @@ export async function openAdministratorSession(
   if (account?.hasSecondFactor === true && origin.withSecondFactor !== true)
     return { challenge: await openChallenge(tx, administratorId, origin, now) };
   const { token, expiresAt } = await openSession(tx, 'admin', administratorId, now, origin);
-  const administrator = await getProfile(tx, administratorId);
+  const administrator = await getProfile(tx, administratorId, origin.provider?.clubId);
   return { session: { token, expires_at: expiresAt.toISOString(), administrator } };
 }
 

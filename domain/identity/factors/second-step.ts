@@ -26,8 +26,9 @@ export async function finishSignIn(
     const isOpen = await spendChallenge(tx, challenge, now);
     const method = await useFactor(tx, deps, { administratorId, occasion: challenge, now }, proof);
     if (!pending || !isOpen || method === undefined) throw invalidFactor();
-    const { openedBy, providerId } = pending;
-    const origin = { openedBy, ...(providerId !== null && { providerId }), withSecondFactor: true, ...client };
+    const { openedBy, providerId, clubId } = pending;
+    const provider = providerId !== null && { provider: { id: providerId, clubId } };
+    const origin = { openedBy, ...provider, withSecondFactor: true, ...client };
     return openAdministratorSession(tx, administratorId, origin, now);
   });
   return sessionAfterFirstFactor(result);

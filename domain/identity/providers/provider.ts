@@ -52,10 +52,7 @@ async function selectProvider(db: Queries, vault: Vault, which: Sql): Promise<Pr
 
 /** @returns the provider of a club's row */
 export function providerOf(
-  row: Pick<
-    IdentityProvider,
-    'id' | 'clubId' | 'name' | 'issuer' | 'clientId' | 'sealedClientSecret' | 'emailDomains'
-  >,
+  row: Pick<IdentityProvider, 'id' | 'clubId' | 'name' | 'issuer' | 'clientId' | 'sealedClientSecret' | 'emailDomains'>,
   vault: Vault,
 ): Provider {
   const { id, clubId, name, issuer, clientId, sealedClientSecret, emailDomains } = row;

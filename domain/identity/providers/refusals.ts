@@ -10,11 +10,16 @@ export const identityLimitReached = () =>
 
 export const lastSignInMethod = (message: string) => new DomainError('last_sign_in_method', message);
 
-/** @param joinToken proves the identity when it joins an account */
-export const identityNotJoined = (joinToken: string) =>
-  new DomainError(
-    'identity_not_joined',
-    'This identity is not joined to an account yet. Prove your account by its password or by a mailed code.',
-    {},
-    { joinToken },
-  );
+/** The provider knows the person, and the identity is not joined to an account yet. */
+export class IdentityNotJoined extends DomainError {
+  override readonly members: { readonly join_token: string };
+
+  /** @param joinToken proves the identity when it joins an account */
+  constructor(joinToken: string) {
+    super(
+      'identity_not_joined',
+      'This identity is not joined to an account yet. Prove your account by its password or by a mailed code.',
+    );
+    this.members = { join_token: joinToken };
+  }
+}

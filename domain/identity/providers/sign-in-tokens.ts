@@ -69,4 +69,3 @@ export async function removeSpentSignIns(
     SELECT id FROM spent_sign_ins WHERE expires_at <= ${before} ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`);
   return { rows: { spentSignIns }, more: spentSignIns >= batchSize };
 }
-

@@ -77,15 +77,12 @@ async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailReq
   const { template, clubId, recipient } = request;
   const addressKey = addressKeyOf(vault, request.email);
   const rule: Template = mailTemplates[template];
-  const withheld =
-    rule.uncapped ? new Map<string, Date>() : await withheldAddresses(tx, request, [addressKey], now);
+  const withheld = rule.uncapped ? new Map<string, Date>() : await withheldAddresses(tx, request, [addressKey], now);
   const withheldUntil = withheld.get(addressKey.toString('hex')) ?? null;
   if (withheldUntil !== null && !rule.paced) return { tokenId: null, withheldUntil };
 
   const tokenId =
-    rule.purpose === undefined
-      ? null
-      : await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now);
+    rule.purpose === undefined ? null : await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now);
   const { studentId, administratorId, invitationId } = recipientColumns(recipient);
   const id = newId();
   const priority = request.priority ?? rule.priority;

@@ -5,7 +5,7 @@
 import * as openid from 'openid-client';
 import type { Secret } from '../../core/secret.ts';
 import type { WebhookDispatcher } from '../egress/connection-pool.ts';
-import { guardedFetch } from '../egress/guarded-fetch.ts';
+import { guardedFetch, type GuardedAnswer } from '../egress/guarded-fetch.ts';
 import { createProviderDocuments } from './provider-documents.ts';
 import { createProviderPermits } from './permits.ts';
 
@@ -80,7 +80,7 @@ export interface OpenIdClient {
 }
 
 /** In milliseconds. One sign-in makes at most five requests: discovery, token, keys, user info. */
-export const signInLimits = { timeMs: 8_000, answerBytes: 262_144 } as const;
+export const signInLimits = { timeMs: 8_000, answerBytes: 131_072 } as const;
 /** The tolerance for clocks that differ, in seconds. */
 const clockToleranceSeconds = 30;
 
@@ -109,7 +109,10 @@ export function createOpenIdClient({
     }
   }
 
-  function fetchOver(signal: AbortSignal, seen: (url: string, body: Buffer) => void = () => {}): openid.CustomFetch {
+  function fetchOver(
+    signal: AbortSignal,
+    seen: (url: string, answer: GuardedAnswer) => void = () => {},
+  ): openid.CustomFetch {
     return async (url, { method, headers, body }) => {
       const answer = await guardedFetch(dispatcher, {
         url,
@@ -119,7 +122,7 @@ export function createOpenIdClient({
         largestBytes: limits.answerBytes,
         signal,
       });
-      seen(url, answer.body);
+      seen(url, answer);
       return responseOf(answer);
     };
   }
@@ -154,13 +157,16 @@ export function createOpenIdClient({
     // Without this check the library trusts the TLS connection, and does not read the signature of the token.
     openid.enableNonRepudiationChecks(configuration);
     let keyId: string | undefined;
-    const overNetwork = fetchOver(signal, (url, body) => {
-      if (url === metadata.token_endpoint) keyId = keyIdOfTokenIn(body);
-      if (url === metadata.jwks_uri) documents.keepKeys(issuer, body);
+    const keysUrl = hrefOf(metadata.jwks_uri);
+    const overNetwork = fetchOver(signal, (url, { status, body }) => {
+      if (hrefOf(url) === hrefOf(metadata.token_endpoint)) keyId = keyIdOfTokenIn(body);
+      if (hrefOf(url) === keysUrl && status === 200) documents.keepKeys(issuer, body);
     });
     configuration[openid.customFetch] = async (url, options) => {
-      const keys = url === metadata.jwks_uri ? documents.keysOf(issuer, keyId) : undefined;
-      return keys ? responseOf({ status: 200, contentType: 'application/json', body: keys }) : overNetwork(url, options);
+      const keys = hrefOf(url) === keysUrl ? documents.keysOf(issuer, keyId) : undefined;
+      return keys
+        ? responseOf({ status: 200, contentType: 'application/json', body: keys })
+        : overNetwork(url, options);
     };
     return configuration;
   }
@@ -262,6 +268,9 @@ function keyIdOfTokenIn(body: Buffer): string | undefined {
     return undefined;
   }
 }
+
+/** The library may spell an address in another way than the discovery document. */
+const hrefOf = (url: string | undefined) => (url !== undefined && URL.canParse(url) ? new URL(url).href : '');
 
 /** The methods of the library's object cannot be copied into another configuration. */
 function plain(metadata: openid.ServerMetadata): openid.ServerMetadata {

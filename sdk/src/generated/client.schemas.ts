@@ -148,6 +148,7 @@ export type StudentSignUp = {
  * | `signature_invalid` | 400 | The notice is not signed, is signed with another secret, or was signed too long ago. |
  * | `unauthenticated` | 401 | The session is missing, expired, ended, or of the other kind. |
  * | `invalid_credentials` | 401 | E-mail and password do not belong together, or a factor is wrong, used or expired. An unknown e-mail, club or challenge answers alike. |
+ * | `provider_sign_in_failed` | 401 | The sign-in with the identity provider failed. The reason is not told: start again. |
  * | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
  * | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
  * | `payment_failed` | 402 | The card was declined while an add-on was bought. |
@@ -860,7 +861,14 @@ export type SecondFactorSignIn = {
 };
 
 /**
- * `name` and `password` are required when the invited person has no account yet, and ignored otherwise.
+ * From `403 identity_not_joined`. Good for 15 minutes and one join.
+ * @minLength 1
+ * @maxLength 128
+ */
+export type JoinToken = string;
+
+/**
+ * `name` and `password` are required when the invited person has no account yet, and ignored otherwise. `join_token` replaces both: the new account then signs in with that identity, and has no password.
  */
 export type InvitationAcceptance = {
     token: OneTimeToken;
@@ -12727,6 +12735,10 @@ export type ErrorEnvelope = {
          */
         message?: string;
         challenge?: SecondFactorChallenge;
+        /**
+         * Only with `identity_not_joined`: proves the identity to `POST /v1/auth/admin/identities`, `POST /v1/me/identities` and the acceptance of an invitation.
+         */
+        join_token?: string;
     };
 };
 

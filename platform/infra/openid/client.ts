@@ -281,6 +281,6 @@ function codeOf(error: unknown): string {
   const first = error instanceof Error && 'code' in error ? error.code : undefined;
   const cause = error instanceof Error ? error.cause : undefined;
   const inner = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (error instanceof Error && error.name === 'TimeoutError') return 'TIMEOUT';
+  if (first === 'OAUTH_TIMEOUT' || (error instanceof Error && error.name === 'TimeoutError')) return 'TIMEOUT';
   return typeof first === 'string' ? first : typeof inner === 'string' ? inner : 'UNKNOWN';
 }

@@ -8,7 +8,7 @@ import { Secret } from '../../../platform/core/secret.ts';
 import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
 import { createOpenIdClient, signInLimits } from '../../../platform/infra/openid/client.ts';
 import { deploymentProviderId, usualScopes } from '../../../platform/infra/openid/settings.ts';
-import { callAt, clock, type Answer, type Call } from '../drive/api.ts';
+import { callAt, type Answer, type Call } from '../drive/api.ts';
 import { serveApp, type ServedApp } from './app.ts';
 import { testStack } from './stack.ts';
 
@@ -58,16 +58,22 @@ export interface ProviderApi extends ServedApp {
   /** The reasons of failed sign-ins, as the operator sees them in the log. */
   failures: string[];
   egress: Egress;
+  /** Makes the documents of providers in memory older. */
+  ageDocuments: (ms: number) => void;
 }
 
 /** @param ofDeployment the providers that every administrator may sign in with */
 export async function serveWithProviders(
   ofDeployment: readonly TestProvider[],
-  { limits = signInLimits }: { limits?: { timeMs: number; answerBytes: number } } = {},
+  {
+    limits = signInLimits,
+    redirectUris = [redirectUri],
+  }: { limits?: { timeMs: number; answerBytes: number }; redirectUris?: readonly [string] } = {},
 ): Promise<ProviderApi> {
   const { authority } = await testStack();
   const egress = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa: authority.certificate });
   const failures: string[] = [];
+  let aheadMs = 0;
   const served = await serveApp({
     deps: (usual) => ({
       ...usual,
@@ -87,14 +93,14 @@ export async function serveWithProviders(
                   scopes: usualScopes,
                 })),
               ),
-              redirectUris: [redirectUri],
+              redirectUris,
             },
             egress,
             usual.log,
           ),
           openId: createOpenIdClient({
             dispatcher: egress.dispatcher,
-            clock: () => clock.now().getTime(),
+            clock: () => Date.now() + aheadMs,
             limits,
           }),
           onFailure: (_id, code) => failures.push(code),
@@ -106,6 +112,7 @@ export async function serveWithProviders(
     ...served,
     egress,
     failures,
+    ageDocuments: (ms) => void (aheadMs += ms),
     call: (method, path, options) => callAt(served.base, method, path, options),
     async close() {
       await served.close();

@@ -14,6 +14,7 @@ import { planNames } from './entities/billing/values.ts';
 import { ocrPlaceholders } from './platform/infra/programs/ocr-program.ts';
 import { usualFfmpeg } from './platform/infra/video/ffmpeg.ts';
 import { taskQueues } from './platform/engine/workflow-types.ts';
+import { parseProviders, providersKind, type DeploymentProvider } from './platform/infra/openid/settings.ts';
 import { Secret } from './platform/core/secret.ts';
 import { StartProblem } from './platform/core/start-problem.ts';
 import { telemetryVariables } from './platform/infra/telemetry/settings.ts';
@@ -25,6 +26,7 @@ import {
   fileOf,
   filePath,
   integer,
+  json,
   key,
   keys,
   list,
@@ -250,6 +252,23 @@ export const declarations = {
         'The domain of the passkeys of students: a domain of the classrooms of all clubs. The default is the host of `CLASSROOM_URL` without the part with `{slug}`. If it changes, passkeys that exist stop working.',
         { pattern: /^[a-z0-9.-]+$/ },
       ),
+    ),
+  },
+  identityProviders: {
+    ofDeployment: secret(
+      json(
+        'IDENTITY_PROVIDERS',
+        'The OpenID Connect providers that every administrator may sign in with (docs/how-to/sign-in-with-your-provider.md). Example: `[{"key":"group","name":"Harbour Group","issuer":"https://login.example.com","client_id":"club-learning","client_secret":"…"}]`. The key and the issuer together identify a provider: if one of them changes, all identities of the provider must be joined again.',
+        { kind: providersKind, empty: [] as readonly DeploymentProvider[], parse: parseProviders },
+      ),
+    ),
+    redirectUris: list(
+      'SIGN_IN_REDIRECT_URIS',
+      'The addresses of the dashboard to which an identity provider may send a browser after a sign-in. Register them at each provider. The default is `DASHBOARD_URL` with the path `/sign-in/provider`.',
+      {
+        accepts: isRedirectUri,
+        each: 'an address without a query such as https://dashboard.example.com/sign-in/provider',
+      },
     ),
   },
   database: {
@@ -611,10 +630,12 @@ export function readConfig(env: Environment = process.env) {
   problems.push(...passkeyMistakes(read));
   if (problems.length > 0) throw new ConfigError(problems);
 
+  const [first = `${read.dashboardUrl}/sign-in/provider`, ...others] = read.identityProviders.redirectUris;
   const { endpoint, publicBucket, publicFilesUrl = `${endpoint}/${publicBucket}` } = read.storage;
   return {
     ...read,
     formerMasterKeys: formerMasterKeys.map((one) => new Secret(one)),
+    identityProviders: { ...read.identityProviders, redirectUris: [first, ...others] as const },
     rateLimits: { url: read.rateLimits.url ?? read.database.url },
     mail: { ...read.mail, bulkSmtpUrl: read.mail.bulkSmtpUrl ?? read.mail.smtpUrl },
     temporal: { ...read.temporal, apiKeyFile: env[fileOf('TEMPORAL_API_KEY')] || undefined },
@@ -649,6 +670,10 @@ function isLoopback(host: string): boolean {
 
 function isOrigin(item: string): boolean {
   return URL.canParse(item) && new URL(item).origin === item;
+}
+
+function isRedirectUri(item: string): boolean {
+  return URL.canParse(item) && /^https?:$/.test(new URL(item).protocol) && !/[?#\s]/.test(item);
 }
 
 function isPricePlan(item: string): boolean {

@@ -2,6 +2,7 @@
 import cors from '@koa/cors';
 import Koa from 'koa';
 import { compileValidators, contractOperations, type ContractOperation } from '../contract/contract.ts';
+import { isOpenToLimitedSessions } from '../contract/rules/limited-sessions.ts';
 import { createAnswerFinder } from '../domain/idempotency/repetitions.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { nameRequest } from '../platform/infra/tracing.ts';
@@ -21,6 +22,7 @@ import {
   countAsClub,
   countAsClubOfBody,
   findCaller,
+  refuseLimitedSession,
   requireCaller,
   requireClub,
   requireFreshFactor,
@@ -62,6 +64,9 @@ export function createApp(
       requireCaller,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
       ...(operation.pathParameters.includes('clubId') ? [requireSignInOfClub] : []),
+      ...(!operation.pathParameters.includes('clubId') && !isOpenToLimitedSessions(operation.operationId)
+        ? [refuseLimitedSession]
+        : []),
       ...(operation.roles ? [requireRole(operation)] : []),
       ...(operation.scope ? [requireScope(operation)] : []),
       ...(operation.freshFactor ? [requireFreshFactor(deps, operation.freshFactor)] : []),

@@ -17,6 +17,7 @@ import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import type { AllMediaUseRules } from '../domain/media/use-rules.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
+import type { SignInProviders } from '../domain/identity/providers/deps.ts';
 import type { KeyFinder } from '../domain/identity/api-keys/key-finder.ts';
 import type { PhoneCodeSettings } from '../domain/identity/phones/codes.ts';
 import type { PasskeySites } from '../domain/identity/passkeys/sites.policy.ts';
@@ -53,6 +54,8 @@ export interface Deps extends AddressedDeps {
   eventStreams: Omit<EventStreamDeps, 'db' | 'vault'>;
   model: AskedModel;
   mailNotices: MailNoticeDeps;
+  /** The identity providers of administrators. */
+  providers: SignInProviders;
   sessions: SessionFinder;
   keys: KeyFinder;
   receiveNotice: ReceiveNotice;
@@ -133,7 +136,9 @@ export interface OperationRequest<Op extends OperationId> {
   /** Set in operations that only students call. */
   student: StudentIdentity;
   /** Set in operations that only administrators call, in person. In a club's path, it is a member of the club. */
-  administrator: Op extends KeyOperationId ? never : { id: Id; role: Role; session: { id: Id } & SignInProofs };
+  administrator: Op extends KeyOperationId
+    ? never
+    : { id: Id; role: Role; session: { id: Id; onlyClubId: Id | null } & SignInProofs };
   /** The device and the network of the request, for a session that it opens. */
   client: Client;
   /** Set in operations that API keys may call. */

@@ -12,6 +12,7 @@ import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import { createKeyFinder } from '../domain/identity/api-keys/key-finder.ts';
 import { passkeySitesOf } from '../domain/identity/passkeys/sites.policy.ts';
 import { createSessionFinder } from '../domain/identity/sessions/session-finder.ts';
+import { endSessionsOfOtherProviders } from '../domain/identity/sessions/sessions.ts';
 import { createListeners } from '../domain/webhooks/listeners/listeners.ts';
 import { createLogWatch } from '../domain/webhooks/listeners/log-watch.ts';
 import { createNoticeReceiver } from '../domain/sales/notices/notices.ts';
@@ -40,6 +41,7 @@ import { serveReadable } from './readable-requests.ts';
 import { secureHeadersOf } from './secure-headers.policy.ts';
 import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
+import { identityProvidersOf } from './identity-providers.ts';
 import { mailNoticesOf } from './mail-notices.ts';
 
 /** Proxies close a silent connection after 30 s or more (DEC-22). */
@@ -136,6 +138,8 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   const stopping = new AbortController();
   let accepting = true;
   const files = await openFilesListener(config);
+  const deploymentProviders = config.identityProviders.ofDeployment.reveal().map(({ id }) => id);
+  await endSessionsOfOtherProviders(db, deploymentProviders);
   const api: ApiDeps = {
     deps: {
       db,
@@ -159,6 +163,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       billing: billingOf(config, log),
       passkeySites: passkeySitesOf(config),
       mailNotices: mailNoticesOf(config.mail, egress),
+      providers: identityProvidersOf(config.identityProviders, egress, log),
       sessions: createSessionFinder(db),
       keys: createKeyFinder(db),
       receiveNotice: createNoticeReceiver({ db, vault }),

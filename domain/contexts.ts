@@ -36,6 +36,8 @@ import { removeOldPhoneCodes } from './identity/phones/codes.ts';
 import { removeExpiredLinks, voidLinksOf } from './identity/sessions/session-links.ts';
 import { removeSpentChallenges } from './identity/passkeys/challenges.ts';
 import { forgetPasskeys } from './identity/passkeys/student-passkeys.ts';
+import { removeExpiredJoins } from './identity/providers/joins.ts';
+import { removeSpentSignIns } from './identity/providers/sign-in-tokens.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions/sessions.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
@@ -249,6 +251,8 @@ export const contexts = {
     },
     retention: [
       { run: ({ db }, now) => removeEndedSessions(db, now) },
+      { run: ({ db }, now) => removeSpentSignIns(db, now) },
+      { run: ({ db }, now) => removeExpiredJoins(db, now) },
       { run: ({ db }, now) => removeExpiredChallenges(db, now) },
       { run: ({ db }, now) => removeUnconfirmedFactors(db, now) },
       { run: ({ db }, now) => removeExpiredLinks(db, now) },

@@ -73,8 +73,8 @@ export function describeRequest(
     get administrator() {
       const caller = callerOf(context);
       if (caller.kind !== 'admin') throw new Error(`${operationId} is not for administrators alone`);
-      const { administratorId: id, role, sessionId, provedAt, secondFactorAt, providerId } = caller;
-      return { id, role, session: { id: sessionId, provedAt, secondFactorAt, providerId } };
+      const { administratorId: id, role, sessionId, provedAt, secondFactorAt, providerId, onlyClubId } = caller;
+      return { id, role, session: { id: sessionId, provedAt, secondFactorAt, providerId, onlyClubId } };
     },
     get actor() {
       return actorOf(callerOf(context), operation);

@@ -15,6 +15,7 @@ const ownCommits: ReadonlyMap<OperationId, string> = new Map([
   ['recoverWebhookDeliveries', 'It repeats a transaction for each batch of deliveries.'],
   ['removeMedia', 'It erases the file from the store after the commit.'],
   ['verifyPhone', 'A wrong code counts although the answer is an error.'],
+  ['setIdentityProvider', 'It asks the identity provider before its transaction.'],
 ] as const);
 
 /** @returns whether all changes are one transaction, which commits at the end */

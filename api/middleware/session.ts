@@ -94,6 +94,17 @@ export const requireSignInOfClub: Middleware = async (context, next) => {
   return next();
 };
 
+/** @throws DomainError provider_session_limited, outside a club's path, for a session that acts only in one club (OIDC-7) */
+export const refuseLimitedSession: Middleware = async (context, next) => {
+  const { caller } = context.state;
+  if (caller?.kind === 'admin' && caller.onlyClubId !== null)
+    throw new DomainError(
+      'provider_session_limited',
+      'The identity provider of a club opened this session, so it acts only in that club.',
+    );
+  return next();
+};
+
 /** @throws DomainError fresh_factor_required for an administrator without a fresh factor (FAC-2) */
 export function requireFreshFactor({ deps }: ApiDeps, needed: FreshFactor): Middleware {
   return async (context, next) => {

@@ -12,6 +12,7 @@ import * as administratorSessions from './people/administrator-sessions.ts';
 import * as classroom from './learning/classroom.ts';
 import * as clubs from './club/clubs.ts';
 import * as community from './community/community.ts';
+import * as identityProviders from './people/identity-providers.ts';
 import * as communityPosts from './community/community-posts.ts';
 import * as courses from './learning/courses.ts';
 import * as lessonComments from './learning/lesson-comments.ts';
@@ -45,6 +46,7 @@ import * as webhookEndpoints from './webhooks/webhook-endpoints.ts';
 
 export const operations: Operations = {
   ...administratorSessions,
+  ...identityProviders,
   ...agentConversationReviews,
   ...aiBudget,
   ...apiKeys,

@@ -1,6 +1,7 @@
 /** Codes of an operation that follow from its traits. The contract's introduction states the same rules. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { freshFactorOf } from './fresh-factor.ts';
+import { isOpenToLimitedSessions } from './limited-sessions.ts';
 import { anyScope, scopeOf } from './scopes.ts';
 import type { Method, OperationObject, ParameterObject } from '../openapi.ts';
 import { idempotencyOf, type Idempotency } from './idempotency.ts';
@@ -12,6 +13,8 @@ export interface OperationTraits {
   readonly isUnderClub: boolean;
   readonly isForAdministrators: boolean;
   readonly hasRoles: boolean;
+  /** Whether a session that acts only in one club may call an operation outside of it. */
+  readonly isOpenToLimitedSessions: boolean;
   /** Whether an API key needs a scope to call the operation. */
   readonly hasScope: boolean;
   /** Whether the operation may need a fresh factor. */
@@ -40,6 +43,11 @@ const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (t
       codes: ['club_requires_second_factor', 'club_requires_provider'],
       holds: ({ isUnderClub, isForAdministrators }) => isUnderClub && isForAdministrators,
     },
+    {
+      codes: ['provider_session_limited'],
+      holds: ({ isForAdministrators, isUnderClub, isOpenToLimitedSessions }) =>
+        isForAdministrators && !isUnderClub && !isOpenToLimitedSessions,
+    },
     { codes: ['fresh_factor_required'], holds: ({ needsFreshFactor }) => needsFreshFactor },
     { codes: ['body_too_large', 'unsupported_media_type'], holds: ({ hasBody }) => hasBody },
     { codes: ['invalid_request'], holds: ({ hasBody, hasJudgedParameters }) => hasBody || hasJudgedParameters },
@@ -63,6 +71,7 @@ export function traitsOf(
     hasSession: operation.security.length > 0,
     isUnderClub: parameters.some(({ name }) => name === 'clubId'),
     isForAdministrators: operation.security.some(({ admin }) => admin !== undefined),
+    isOpenToLimitedSessions: isOpenToLimitedSessions(operation.operationId),
     hasRoles: operation['x-roles'] !== undefined,
     hasScope: ![undefined, anyScope].includes(scopeOf(method, operation)),
     needsFreshFactor: freshFactorOf(operation.operationId) !== undefined,

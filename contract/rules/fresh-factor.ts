@@ -18,6 +18,11 @@ const operations = {
   beginTotp: 'always',
   removeSecondFactor: 'always',
   renewRecoveryCodes: 'always',
+  addIdentity: 'always',
+  removeIdentity: 'always',
+  removeIdentityProvider: 'always',
+  removePassword: 'always',
+  setIdentityProvider: 'always',
   setSignInRules: 'always',
 } as const satisfies { readonly [operation in OperationId]?: FreshFactor };
 

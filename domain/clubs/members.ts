@@ -13,6 +13,9 @@ import type { DatabaseDeps, StudentDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text/text.policy.ts';
 import { requestInvitation } from '../mail/transactional/requests.ts';
 import { openAdministratorSession, sessionAfterFirstFactor } from '../identity/accounts/administrator-accounts.ts';
+import type { ProviderDeps } from '../identity/providers/deps.ts';
+import { joinToAccount } from '../identity/providers/identities.ts';
+import { lockJoin } from '../identity/providers/joins.ts';
 import type { Client } from '../identity/sessions/sessions.ts';
 import {
   invitationOfToken,
@@ -132,8 +135,8 @@ export async function inviteMember(
  * the person became a member
  */
 export async function acceptInvitation(
-  { db, vault, storage }: StudentDeps,
-  input: { token: string; name?: string; password?: string },
+  { db, vault, storage, providers }: ProviderDeps & StudentDeps,
+  input: { token: string; name?: string; password?: string; join_token?: string },
   client: Client,
   now: Date,
 ): Promise<AdministratorSession> {
@@ -148,13 +151,12 @@ export async function acceptInvitation(
     if (!invitation) throw tokenGone();
     await requireGiver(tx, invitation);
 
-    const administratorId = await accountFor(
-      tx,
-      invitation.email,
-      { ...input, passwordHash },
-      await nameOf(tx, invitation.clubId),
-      now,
-    );
+    const clubName = await nameOf(tx, invitation.clubId);
+    const administratorId =
+      (await findConfirmed(tx, invitation.email)) ??
+      (input.join_token === undefined
+        ? await openAccount(tx, invitation.email, { ...input, passwordHash }, clubName, now)
+        : await openAccountByIdentity(tx, { vault, providers }, invitation.email, input.join_token, input.name, now));
     await tx.run(
       sql`INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES (${invitation.clubId}, ${administratorId}, ${invitation.role}, ${now}) ON CONFLICT DO NOTHING`,
     );
@@ -181,28 +183,59 @@ async function requireGiver(
   if (!rolesGivenBy(await roleOf(tx, clubId, invitedBy)).includes(role)) throw tokenGone();
 }
 
-/**
- * Returns the account of the invited person. A confirmed account keeps its name and password, because the invitation only gives access to
- * the club. An unconfirmed account may be a stranger's, so the owner of the address sets its name and password again.
- */
-async function accountFor(
+/** A confirmed account keeps its name and its ways to sign in, because the invitation only gives access to the club. */
+async function findConfirmed(tx: Transaction, email: string): Promise<Id | undefined> {
+  const account = await tx.one<{ id: Id }>(
+    sql`SELECT id FROM administrators WHERE email = ${email} AND verified_at IS NOT NULL`,
+  );
+  return account?.id;
+}
+
+/** Opens the account of the invited person with a password. @throws DomainError invalid_request, weak_password */
+async function openAccount(
   tx: Transaction,
   email: string,
   input: { name?: string; password?: string; passwordHash: string | null },
   clubName: string,
   now: Date,
 ): Promise<Id> {
-  const existingAccount = await tx.one<{ id: Id }>(
-    sql`SELECT id FROM administrators WHERE email = ${email} AND verified_at IS NOT NULL`,
-  );
-  if (existingAccount) return existingAccount.id;
   if (input.name === undefined || input.passwordHash === null) {
     throw new DomainError('invalid_request', 'name and password are required, because this e-mail has no account yet.');
   }
   requireUnknown(input.password ?? '', { email, names: [input.name, clubName] }); // if this check fails, the token stays valid
+  return confirmedAccount(tx, email, plainName(input.name), input.passwordHash, now);
+}
+
+/** Opens the account of the invited person without a password, and joins the identity to it. @throws DomainError token_gone, invalid_request */
+async function openAccountByIdentity(
+  tx: Transaction,
+  { vault, providers }: Pick<ProviderDeps, 'vault' | 'providers'>,
+  email: string,
+  joinToken: string,
+  name: string | undefined,
+  now: Date,
+): Promise<Id> {
+  const join = await lockJoin(tx, providers, joinToken, now);
+  if (!join) throw tokenGone();
+  const shownName = name === undefined ? join.name : plainName(name);
+  if (shownName === null)
+    throw new DomainError('invalid_request', 'name is required, because the identity provider has given no name.');
+  const administratorId = await confirmedAccount(tx, email, shownName, null, now);
+  if ((await joinToAccount(tx, vault, administratorId, join, now)) === undefined) throw tokenGone();
+  return administratorId;
+}
+
+/** An unconfirmed account may be a stranger's, so the owner of the address sets its name and password again. @throws DomainError token_gone */
+async function confirmedAccount(
+  tx: Transaction,
+  email: string,
+  name: string,
+  passwordHash: string | null,
+  now: Date,
+): Promise<Id> {
   const account = await tx.one<{
     id: Id;
-  }>(sql`INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES (${newId()}, ${plainName(input.name)}, ${email}, ${input.passwordHash}, ${now}, ${now})
+  }>(sql`INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES (${newId()}, ${name}, ${email}, ${passwordHash}, ${now}, ${now})
      ON CONFLICT (email) DO UPDATE
         SET name = excluded.name, password_hash = excluded.password_hash, verified_at = excluded.verified_at
       WHERE administrators.verified_at IS NULL

@@ -31,5 +31,8 @@ export const accountMails = {
   administrator_recovery_codes_replaced: aboutRecipient,
   administrator_password_changed: aboutRecipient,
   administrator_new_device: aboutSignIn,
+  administrator_identity_code: aboutRecipient,
+  administrator_identity_joined: aboutRecipient,
+  administrator_identity_removed: aboutRecipient,
   api_key_created: aboutRecipient,
 } as const satisfies MailKinds;

@@ -65,6 +65,14 @@ export interface MessageArguments {
   'mail.administrator_recovery_codes_replaced.subject': Record<never, never>;
   'mail.administrator_recovery_codes_replaced.text': Record<never, never>;
   'mail.administrator_recovery_codes_replaced.action': Record<never, never>;
+  'mail.administrator_identity_code.subject': { code: string };
+  'mail.administrator_identity_code.text': { code: string };
+  'mail.administrator_identity_joined.subject': Record<never, never>;
+  'mail.administrator_identity_joined.text': Record<never, never>;
+  'mail.administrator_identity_joined.action': Record<never, never>;
+  'mail.administrator_identity_removed.subject': Record<never, never>;
+  'mail.administrator_identity_removed.text': Record<never, never>;
+  'mail.administrator_identity_removed.action': Record<never, never>;
   'mail.api_key_created.subject': { club: string };
   'mail.api_key_created.text': { club: string };
   'mail.api_key_created.action': Record<never, never>;

@@ -1,6 +1,7 @@
 /** The sign-in rules of a club: its members must satisfy them (FAC-1). A club without a row has no rules. */
-import { Column, Entity, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
+import { Column, Entity, JoinColumn, ManyToOne, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
+import { IdentityProvider } from '../identity/identity-provider.ts';
 import { Club } from './club.ts';
 
 @Entity('club_sign_in_rules')
@@ -18,4 +19,12 @@ export class SignInRules {
   @OneToOne(() => Club, { onDelete: 'CASCADE' })
   @JoinColumn({ name: 'club_id', foreignKeyConstraintName: 'club_sign_in_rules_club_id_fkey' })
   club: Relation<Club>;
+
+  /** If the club removes its provider, it no longer requires it. */
+  @ManyToOne(() => IdentityProvider, { onDelete: 'SET NULL' })
+  @JoinColumn({
+    name: 'required_provider_id',
+    foreignKeyConstraintName: 'club_sign_in_rules_required_provider_id_fkey',
+  })
+  requiredProvider: Relation<IdentityProvider> | null;
 }

@@ -6,6 +6,7 @@ import { Administrator } from './administrator.ts';
 import { sessionOpeners, type SessionOpener } from './values.ts';
 
 @Entity('administrator_sessions')
+@Index('administrator_sessions_provider', ['providerId', 'administratorId'], { where: 'provider_id IS NOT NULL' })
 @Check('administrator_sessions_opened_by', oneOf('opened_by', sessionOpeners))
 export class AdministratorSession {
   /** SHA-256 of the token. The token itself is not stored. */
@@ -42,6 +43,10 @@ export class AdministratorSession {
   /** The identity provider that opened the session. Null if the session was opened in another way. */
   @Column({ type: 'uuid', nullable: true })
   providerId: string | null;
+
+  /** The club of this provider: the session acts only there (OIDC-7). Null unless the provider belongs to a club. */
+  @Column({ type: 'uuid', nullable: true })
+  clubId: string | null;
 
   /** The last time at which the person proved who they are, after the sign-in. Null if the sign-in is the only proof. */
   @Column({ type: 'timestamptz', nullable: true })

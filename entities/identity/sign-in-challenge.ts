@@ -24,6 +24,10 @@ export class SignInChallenge {
   @Column({ type: 'uuid', nullable: true })
   providerId: string | null;
 
+  /** The club of this provider: the session will act only there. Null unless the provider belongs to a club. */
+  @Column({ type: 'uuid', nullable: true })
+  clubId: string | null;
+
   /** The network that showed the first factor. Null if it is unknown. */
   @Column({ type: 'text', nullable: true })
   network: string | null;

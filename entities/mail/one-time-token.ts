@@ -1,13 +1,14 @@
 /** A token or code that can be used once and that expires. It is mailed to a student or an administrator. */
-import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { TokenPurpose } from './values.ts';
 import { Administrator } from '../identity/administrator.ts';
+import { IdentityJoin } from '../identity/identity-join.ts';
 import { Invitation } from '../clubs/invitation.ts';
 import { Student } from '../identity/student.ts';
 
 @Entity('one_time_tokens')
-@Check('one_time_tokens_owner', 'num_nonnulls(student_id, administrator_id, invitation_id) = 1')
+@Check('one_time_tokens_owner', 'num_nonnulls(student_id, administrator_id, invitation_id, identity_join_id) = 1')
 export class OneTimeToken {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -41,6 +42,11 @@ export class OneTimeToken {
   @Index('one_time_tokens_invitation')
   invitationId: string | null;
 
+  /** The person who has signed in at an identity provider, and proves an account with a code. */
+  @Column({ type: 'uuid', nullable: true })
+  @Index('one_time_tokens_identity_join', { where: 'identity_join_id IS NOT NULL' })
+  identityJoinId: string | null;
+
   /**
    * The hash of the password that a repeated sign-up sent. This password gives no access. Its hash shows that sign-ups have sent more than
    * one password (ADR 5).
@@ -67,4 +73,8 @@ export class OneTimeToken {
 
   @ManyToOne(() => Invitation, { onDelete: 'CASCADE' })
   invitation: Relation<Invitation>;
+
+  @ManyToOne(() => IdentityJoin, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'identity_join_id', foreignKeyConstraintName: 'one_time_tokens_identity_join_id_fkey' })
+  identityJoin: Relation<IdentityJoin> | null;
 }

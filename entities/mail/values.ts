@@ -21,6 +21,9 @@ export const mailTemplateNames = [
   'administrator_factor_removed',
   'administrator_recovery_code_used',
   'administrator_recovery_codes_replaced',
+  'administrator_identity_code',
+  'administrator_identity_joined',
+  'administrator_identity_removed',
   'api_key_created',
   'webhook_endpoint_failing',
   'webhook_endpoint_gone',
@@ -50,6 +53,7 @@ export const tokenPurposes = [
   'administrator_reset_password',
   'administrator_sign_up_again',
   'administrator_invitation',
+  'administrator_identity_code',
 ] as const;
 export type TokenPurpose = (typeof tokenPurposes)[number];
 

@@ -307,6 +307,20 @@ export function counts(
   });
 }
 
+interface JsonOptions<T> {
+  /** In Markdown. */
+  readonly kind: string;
+  /** The value if the variable is not set. */
+  readonly empty: T;
+  /** @returns the value, or the mistake without any value of the text */
+  readonly parse: (input: string) => Parsed<T>;
+}
+
+/** JSON of a form of its own. */
+export function json<T>(name: string, meaning: string, { kind, empty, parse }: JsonOptions<T>): Variable<T> {
+  return { ...declared<T>(name, meaning, { kind, standIn: empty, parse }), isRequired: false };
+}
+
 /** Bytes in base64. */
 export function key(name: string, meaning: string, { bytes }: { readonly bytes: number }): Variable<Buffer> {
   return declared<Buffer>(name, meaning, {

@@ -6,6 +6,7 @@ import { call, expectError } from '../toolkit/drive/api.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
+const noRules = { requires_second_factor: false, requires_provider: false };
 
 /** Changes all sessions of an administrator. @param minutesAgo the age of the proof; null for no such proof */
 async function prove(
@@ -36,18 +37,21 @@ describe('the sign-in rules of a club', () => {
   });
 
   it('require nothing in a new club', async () => {
-    expect((await read(club.owner.token)).body.data).to.deep.equal({ requires_second_factor: false });
+    expect((await read(club.owner.token)).body.data).to.deep.equal(noRules);
   });
 
   it('are refused if the owner does not satisfy them', async () => {
     expectError(await require(club.owner.token, true), 'sign_in_rule_not_met');
-    expect((await read(club.owner.token)).body.data).to.deep.equal({ requires_second_factor: false });
+    expect((await read(club.owner.token)).body.data).to.deep.equal(noRules);
   });
 
   it('keep members without a second factor out of the club, but not out of their profile', async () => {
     const member = await buildMember(club.id, 'admin');
     await prove(club.owner, { secondFactor: 0 });
-    expect((await require(club.owner.token, true)).body.data).to.deep.equal({ requires_second_factor: true });
+    expect((await require(club.owner.token, true)).body.data).to.deep.equal({
+      requires_second_factor: true,
+      requires_provider: false,
+    });
     expectError(await read(member.token), 'club_requires_second_factor');
     expect((await call('GET', '/v1/me', { token: member.token })).status).to.equal(200);
     await prove(member, { secondFactor: 60 });
@@ -64,6 +68,11 @@ describe('the sign-in rules of a club', () => {
   it('keep members out who did not sign in with the required provider', async () => {
     const providerId = newId();
     const source = await testDatabase();
+    await source.query(
+      `INSERT INTO identity_providers (id, club_id, name, issuer, client_id, sealed_client_secret, email_domains, created_at, updated_at)
+       VALUES ($1, $2, 'Ours', 'https://login.example.com', 'client', '', '{example.com}', now(), now())`,
+      [providerId, club.id],
+    );
     await source.query(
       `INSERT INTO club_sign_in_rules (club_id, requires_second_factor, required_provider_id) VALUES ($1, false, $2)`,
       [club.id, providerId],

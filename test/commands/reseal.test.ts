@@ -24,6 +24,7 @@ const notSealed: Readonly<Record<string, string>> = {
   'api_keys.previous_secret_hash': 'hash',
   'api_keys.secret_hash': 'hash',
   'code_failure_counts.address_key': 'hash of an address',
+  'identity_joins.token_hash': 'hash',
   'idempotency_keys.fingerprint': 'hash',
   'idempotency_keys.key_hash': 'hash',
   'mail_suppressions.address_key': 'hash of an address',
@@ -103,12 +104,13 @@ describe('the command reseal', () => {
       'sales_notices.proof: 1',
       'mail_domains.sealed_private_key: 1',
       'transactional_mails.sealed_address: 1',
+      'identity_providers.sealed_client_secret: 1',
       'idempotency_keys.answer: 1',
       'second_factors.secret: 1',
       'vault_secrets.sealed: 1',
-      'resealed 9, left 0, unreadable 0',
+      'resealed 10, left 0, unreadable 0',
     ]);
-    expect(Object.keys(await readSealedValues(db, createVault(now)))).to.have.length(9);
+    expect(Object.keys(await readSealedValues(db, createVault(now)))).to.have.length(10);
     expect((await readVault(db, { masterKey: now, formerMasterKeys: [] })).deriveLasting('x')).to.deep.equal(lasting);
   });
 
@@ -121,7 +123,7 @@ describe('the command reseal', () => {
     expect(code).to.equal(1);
     expect(lines.slice(-2)).to.deep.equal([
       `unreadable: webhook_endpoints.secret of ${endpointId}`,
-      'resealed 8, left 0, unreadable 1',
+      'resealed 9, left 0, unreadable 1',
     ]);
     expect(lines.join('\n')).to.not.contain('whsec');
   });
@@ -135,7 +137,7 @@ describe('the command reseal', () => {
     expect(lines[0]).to.match(/^vault_secrets\.sealed: the service's own key is sealed under another key/);
     expect(lines.slice(-2)).to.deep.equal([
       'unreadable: vault_secrets.sealed of lasting key',
-      'resealed 8, left 0, unreadable 1',
+      'resealed 9, left 0, unreadable 1',
     ]);
   });
 

@@ -10,7 +10,7 @@ import { tryOwnPassword } from '../../rate-limits/tries.ts';
 import { accepted, data, noContent, page } from '../answers.ts';
 
 export const getProfile: Operation<'getProfile'> = async ({ administrator, db, deps }) =>
-  data(await profiles.getProfile(db, deps.storage, administrator.id));
+  data(await profiles.getProfile(db, deps.storage, administrator.id, administrator.session.onlyClubId));
 
 export const updateProfile: Operation<'updateProfile'> = async ({ administrator, body, deps, now }) =>
   data(await profiles.updateProfile(deps, administrator.id, body, now));

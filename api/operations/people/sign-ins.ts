@@ -2,6 +2,7 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import { findChallenge } from '../../../domain/identity/factors/challenges.ts';
 import { finishSignIn } from '../../../domain/identity/factors/second-step.ts';
+import type { ProviderSession } from '../../../domain/identity/providers/sign-in.ts';
 import { deviceToken, readDevice } from '../../../domain/identity/sessions/devices.ts';
 import type { Client } from '../../../domain/identity/sessions/sessions.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
@@ -99,4 +100,19 @@ export async function openByLink<Opened extends Session>(
   const session = await openByMail(request, open);
   const account = accountOf('student' in session ? session.student : session.administrator);
   return { ...session, device_token: deviceToken(request.deps.vault, account, request.now) };
+}
+
+/**
+ * Describes a session that an identity provider opened. The provider of a club could open one for any of its members. So such a session
+ * makes neither the device nor the network known to the account; otherwise the club could guess passwords without a limit (OIDC-7).
+ */
+export async function signInByProvider(
+  { deps, limiter, now, ip }: Request,
+  { session, clubId }: ProviderSession,
+): Promise<RecordOf<'AdministratorSignedIn'>> {
+  const account = accountOf(session.administrator);
+  if (clubId !== null)
+    return { ...session, device_token: deviceToken(deps.vault, `provider of ${clubId} ${account}`, now) };
+  await rememberNetwork(limiter, { account, ip, now: now.getTime() });
+  return { ...session, device_token: deviceToken(deps.vault, account, now) };
 }

@@ -26,11 +26,34 @@ type AdministratorSession = RecordOf<'AdministratorSession'>;
  * @throws DomainError invalid_credentials; email_not_verified, second_factor_required only after a correct password
  */
 export async function signInAdministrator(
-  { db, vault, storage }: StudentDeps,
-  { email, password }: { email: string; password: string },
+  { db, storage, vault }: StudentDeps,
+  input: { email: string; password: string },
   client: Client,
   now: Date,
 ): Promise<AdministratorSession> {
+  const account = await findByPassword(db, input, now);
+  const result = await db.transaction(async (tx) => {
+    await requireUnchangedPassword(tx, account);
+    return openAdministratorSession(tx, { storage, vault }, account.id, { openedBy: 'password', ...client }, now);
+  });
+  return sessionAfterFirstFactor(result);
+}
+
+/** An account whose password the caller knows. */
+export interface ProvedAccount {
+  id: Id;
+  passwordHash: string;
+}
+
+/**
+ * Finds the account of an e-mail and a password. It takes equal time whether or not there is one.
+ * @throws DomainError invalid_credentials; email_not_verified only after the right password of an account that was never confirmed
+ */
+export async function findByPassword(
+  db: Queries,
+  { email, password }: { email: string; password: string },
+  now: Date,
+): Promise<ProvedAccount> {
   const account = await db.one<{
     id: Id;
     passwordHash: string | null;
@@ -46,16 +69,20 @@ export async function signInAdministrator(
       WHERE administrator.email = ${foldEmail(email)}`);
   const isRight = await passwordMatches(password, account?.passwordHash ?? null);
   const isOffered = await passwordMatches(password, account?.offered ?? null);
-  if (!account || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
-  const result = await db.transaction(async (tx) => {
-    // Comparing passwords takes time. If the password was reset meanwhile, the sign-in fails.
-    const unchanged = await tx.one(
-      sql`SELECT 1 FROM administrators WHERE id = ${account.id} AND password_hash = ${account.passwordHash} FOR SHARE`,
-    );
-    if (!unchanged) throw invalidCredentials();
-    return openAdministratorSession(tx, { storage, vault }, account.id, { openedBy: 'password', ...client }, now);
-  });
-  return sessionAfterFirstFactor(result);
+  if (!account || account.passwordHash === null || !isRight)
+    throw isOffered ? emailNotVerified() : invalidCredentials();
+  return { id: account.id, passwordHash: account.passwordHash };
+}
+
+/**
+ * Comparing passwords takes time. If the password was reset meanwhile, the sign-in fails.
+ * @throws DomainError invalid_credentials
+ */
+export async function requireUnchangedPassword(tx: Transaction, { id, passwordHash }: ProvedAccount): Promise<void> {
+  const unchanged = await tx.one(
+    sql`SELECT 1 FROM administrators WHERE id = ${id} AND password_hash = ${passwordHash} FOR SHARE`,
+  );
+  if (!unchanged) throw invalidCredentials();
 }
 
 /** Confirms the administrator's address by the mailed token, and opens a session. @throws DomainError token_gone */
@@ -133,7 +160,7 @@ export async function openAdministratorSession(
     return { challenge: await openChallenge(tx, administratorId, origin, now) };
   await warnOfNewDevice(tx, vault, { kind: 'admin', id: administratorId }, origin, now);
   const { token, expiresAt } = await openSession(tx, 'admin', administratorId, now, origin);
-  const administrator = await getProfile(tx, storage, administratorId);
+  const administrator = await getProfile(tx, storage, administratorId, origin.provider?.clubId);
   return { session: { token, expires_at: expiresAt.toISOString(), administrator } };
 }
 

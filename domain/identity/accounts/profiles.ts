@@ -15,8 +15,18 @@ import { phoneNumber } from '../phones/numbers.ts';
 
 type Profile = RecordOf<'AdministratorProfile'>;
 
-/** @returns the administrator and the administrator's clubs @throws Error if there is no such administrator */
-export async function getProfile(db: Queries, storage: ObjectStore, administratorId: Id): Promise<Profile> {
+/**
+ * @param onlyClubId the club in which the session acts, if it acts only in one. Then the profile shows neither the other clubs nor the
+ * telephone number, because the club's provider may have opened the session without the person (OIDC-7)
+ * @returns the administrator and the administrator's clubs (ACC-2)
+ * @throws Error if there is no such administrator
+ */
+export async function getProfile(
+  db: Queries,
+  storage: ObjectStore,
+  administratorId: Id,
+  onlyClubId: Id | null = null,
+): Promise<Profile> {
   const row = await db.one<{
     id: Id;
     name: string;
@@ -32,12 +42,13 @@ export async function getProfile(db: Queries, storage: ObjectStore, administrato
        FROM administrators WHERE id = ${administratorId}`);
   if (!row) throw new Error(`There is no administrator ${administratorId}`);
   const { phone, language, avatarKey, ...profile } = row;
+  const organizations = await listOrganizations(db, administratorId);
   return {
     ...profile,
-    ...(phone !== null && { phone }),
+    ...(phone !== null && onlyClubId === null && { phone }),
     ...(language !== null && { language }),
     ...(await avatarOf(storage, avatarKey)),
-    organizations: await listOrganizations(db, administratorId),
+    organizations: organizations.filter(({ organization_id: id }) => onlyClubId === null || id === onlyClubId),
   };
 }
 

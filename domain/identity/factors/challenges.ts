@@ -36,12 +36,13 @@ export class SecondFactorRequired extends DomainError {
 export async function openChallenge(
   tx: Transaction,
   administratorId: Id,
-  { openedBy, providerId, network }: SessionOrigin,
+  { openedBy, provider, network }: SessionOrigin,
   now: Date,
 ): Promise<Challenge> {
   const token = randomBytes(32).toString('base64url');
   const expiresAt = new Date(now.getTime() + challengeLifetimeMs);
-  const row = { administratorId, openedBy, providerId: providerId ?? null, network, createdAt: now, expiresAt };
+  const { id: providerId = null, clubId = null } = provider ?? {};
+  const row = { administratorId, openedBy, providerId, clubId, network, createdAt: now, expiresAt };
   await tx.manager.insert(SignInChallenge, { tokenHash: sha256(token), ...row });
   await tx.run(sql`DELETE FROM sign_in_challenges WHERE token_hash IN (
     SELECT token_hash FROM sign_in_challenges WHERE token_hash IN (
@@ -55,7 +56,7 @@ export async function openChallenge(
   return { token, expires_at: expiresAt.toISOString(), methods };
 }
 
-export interface PendingSignIn extends Pick<SignInChallenge, 'administratorId' | 'providerId'> {
+export interface PendingSignIn extends Pick<SignInChallenge, 'administratorId' | 'providerId' | 'clubId'> {
   openedBy: SessionOpener;
   /** The address of the account. */
   email: string;
@@ -63,7 +64,7 @@ export interface PendingSignIn extends Pick<SignInChallenge, 'administratorId' |
 
 /** Reads a challenge without using it. @returns undefined if it is unknown, used or expired */
 export async function findChallenge(db: Queries, token: string, now: Date): Promise<PendingSignIn | undefined> {
-  return db.one<PendingSignIn>(sql`SELECT ${columns(SignInChallenge, ['administratorId', 'providerId', 'openedBy'], 'challenge')},
+  return db.one<PendingSignIn>(sql`SELECT ${columns(SignInChallenge, ['administratorId', 'providerId', 'clubId', 'openedBy'], 'challenge')},
           administrator.email
      FROM sign_in_challenges challenge JOIN administrators administrator ON administrator.id = challenge.administrator_id
     WHERE challenge.token_hash = ${sha256(token)} AND challenge.expires_at > ${now}`);

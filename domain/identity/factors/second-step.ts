@@ -30,8 +30,9 @@ export async function finishSignIn(
     await tx.run(sql`SELECT 1 FROM administrators WHERE id = ${administratorId} FOR SHARE`);
     if (!(await spendChallenge(tx, challenge, now))) throw invalidFactor();
     await useFactor(tx, deps, check, proof);
-    const { openedBy, providerId } = pending;
-    const origin = { openedBy, ...(providerId !== null && { providerId }), withSecondFactor: true, ...client };
+    const { openedBy, providerId, clubId } = pending;
+    const provider = providerId !== null && { provider: { id: providerId, clubId } };
+    const origin = { openedBy, ...provider, withSecondFactor: true, ...client };
     return openAdministratorSession(tx, deps, administratorId, origin, now);
   });
   return sessionAfterFirstFactor(result);

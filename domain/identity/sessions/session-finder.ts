@@ -21,6 +21,8 @@ export interface AdministratorSessionFound extends SignInProofs {
   administratorId: Id;
   /** The public id of the session. */
   sessionId: Id;
+  /** The only club in which the session acts; null if it acts in all clubs of the administrator (OIDC-7). */
+  onlyClubId: Id | null;
   /**
    * The administrator's role in the requested club. Null for a club that does not exist and for a non-member, so that a caller cannot
    * distinguish them.
@@ -136,6 +138,7 @@ const selectAdministratorSessions = prepared<
     provedAt: Date | null;
     secondFactorAt: Date | null;
     providerId: Id | null;
+    onlyClubId: Id | null;
     role: Role | null;
     requiresSecondFactor: boolean | null;
     requiredProviderId: Id | null;
@@ -147,11 +150,12 @@ const selectAdministratorSessions = prepared<
     value,
   ) => `SELECT asked.position::int, session.administrator_id AS "administratorId", session.created_at AS "createdAt",
           coalesce(session.last_used_at, session.created_at) AS "usedAt", session.proved_at AS "provedAt",
-          session.second_factor_at AS "secondFactorAt", session.provider_id AS "providerId", membership.role,
+          session.second_factor_at AS "secondFactorAt", session.provider_id AS "providerId", session.club_id AS "onlyClubId", membership.role,
           rules.requires_second_factor AS "requiresSecondFactor", rules.required_provider_id AS "requiredProviderId"
      FROM unnest(${value.tokenHashes}::bytea[], ${value.times}::timestamptz[], ${value.clubIds}::uuid[]) WITH ORDINALITY AS asked (token_hash, now, club_id, position)
      JOIN administrator_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
      LEFT JOIN memberships membership
        ON membership.administrator_id = session.administrator_id AND membership.club_id = asked.club_id
+       AND (session.club_id IS NULL OR session.club_id = asked.club_id)
      LEFT JOIN club_sign_in_rules rules ON rules.club_id = membership.club_id`,
 );

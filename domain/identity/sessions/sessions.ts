@@ -52,8 +52,8 @@ export interface Client {
 /** How and from where a session is opened. */
 export interface SessionOrigin extends Client {
   readonly openedBy: SessionOpener;
-  /** The identity provider of a session that is opened by `provider`. */
-  readonly providerId?: Id;
+  /** The identity provider of a session that is opened by `provider`. If it belongs to a club, the session acts only there (OIDC-7). */
+  readonly provider?: { readonly id: Id; readonly clubId: Id | null };
   /** Whether the person has just shown a second factor. Only for administrators. */
   readonly withSecondFactor?: boolean;
 }
@@ -98,7 +98,8 @@ export async function openSession(
     await tx.manager.insert(AdministratorSession, {
       ...session,
       administratorId: ownerId,
-      providerId: origin.providerId ?? null,
+      providerId: origin.provider?.id ?? null,
+      clubId: origin.provider?.clubId ?? null,
       secondFactorAt: origin.withSecondFactor === true ? now : null,
     });
   await endOldest(tx, kind, ownerId, session.tokenHash);
@@ -132,6 +133,29 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
 export async function endOtherSessions(tx: Transaction, kind: CallerKind, ownerId: Id, token: string): Promise<void> {
   const { table, owner } = stores[kind];
   await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId} AND token_hash <> ${sha256(token)}`);
+}
+
+/**
+ * Ends every session that an identity provider opened, and every sign-in there that waits for a second factor. The waiting ones come first:
+ * a sign-in that is finished at the same moment is committed before, so its session is ended, too.
+ * @param administratorId only the sessions of this account; of all accounts if absent
+ */
+export async function endSessionsOfProvider(tx: Transaction, providerId: Id, administratorId?: Id): Promise<void> {
+  const whose = administratorId === undefined ? sql`true` : sql`administrator_id = ${administratorId}`;
+  await tx.run(sql`DELETE FROM sign_in_challenges WHERE provider_id = ${providerId} AND ${whose}`);
+  await tx.run(sql`DELETE FROM administrator_sessions WHERE provider_id = ${providerId} AND ${whose}`);
+}
+
+/**
+ * Ends the sessions of providers that the operator has removed from the settings. Their identities stay, because a mistake in the settings
+ * must not delete them.
+ * @param providerIds the providers of the settings
+ */
+export async function endSessionsOfOtherProviders(db: Queries, providerIds: readonly Id[]): Promise<void> {
+  await db.run(sql`DELETE FROM sign_in_challenges
+    WHERE provider_id IS NOT NULL AND club_id IS NULL AND provider_id <> ALL (${providerIds}::uuid[])`);
+  await db.run(sql`DELETE FROM administrator_sessions
+    WHERE provider_id IS NOT NULL AND club_id IS NULL AND provider_id <> ALL (${providerIds}::uuid[])`);
 }
 
 /** In milliseconds. An expired session stays this long, because the clocks of processes differ. */

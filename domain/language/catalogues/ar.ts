@@ -113,6 +113,20 @@ export const ar: Catalogue = {
     'أُنشئت رموز استرداد جديدة لحسابك، ولم تعد الرموز السابقة صالحة.\n\nإذا لم يكن ذلك بطلب منك، فاختر كلمة مرور جديدة وأنشئ رموز استرداد جديدة.',
   'mail.administrator_recovery_codes_replaced.action': 'عرض رموز الاسترداد',
 
+  'mail.administrator_identity_code.subject': '{code} هو رمزك لربط تسجيل دخولك',
+  'mail.administrator_identity_code.text':
+    'رمزك هو {code}. يمكنك استخدامه لمدة 15 دقيقة لربط موفّر الهوية بحسابك.\n\nلا تعطه لأحد. إذا لم تطلبه فيمكنك تجاهل هذه الرسالة: لا يحدث شيء من دون الرمز.',
+
+  'mail.administrator_identity_joined.subject': 'يمكنك الآن الدخول عبر موفّر هوية',
+  'mail.administrator_identity_joined.text':
+    'تم ربط موفّر هوية بحسابك. يمكنك من الآن الدخول عبره.\n\nإذا لم تكن أنت من فعل ذلك، فافصله واختر كلمة مرور جديدة.',
+  'mail.administrator_identity_joined.action': 'عرض عمليات الربط',
+
+  'mail.administrator_identity_removed.subject': 'تم فصل موفّر هوية عن حسابك',
+  'mail.administrator_identity_removed.text':
+    'تم فصل موفّر هوية عن حسابك. لم يعد بإمكانك الدخول عبره.\n\nإذا لم تكن أنت من فعل ذلك، فاختر كلمة مرور جديدة.',
+  'mail.administrator_identity_removed.action': 'عرض عمليات الربط',
+
   'mail.api_key_created.subject': 'يمكن لمفتاح API جديد أن يعمل باسم {club}',
   'mail.api_key_created.text':
     'أنشأ أحد المشرفين مفتاح API خاصًا بـ {club}. يمكن لأي برنامج يحمل هذا المفتاح أن يقرأ البيانات التي تسمح بها صلاحياته أو أن يغيّرها.\n\nإن لم تكن تتوقع ذلك، فألغِ المفتاح.',

@@ -114,6 +114,20 @@ export const de: Catalogue = {
     'Für dein Konto wurden neue Wiederherstellungscodes erstellt. Die früheren Codes gelten nicht mehr.\n\nFalls du das nicht warst, wähle ein neues Passwort und erstelle neue Wiederherstellungscodes.',
   'mail.administrator_recovery_codes_replaced.action': 'Wiederherstellungscodes ansehen',
 
+  'mail.administrator_identity_code.subject': '{code} ist dein Code zum Verbinden deiner Anmeldung',
+  'mail.administrator_identity_code.text':
+    'Dein Code ist {code}. Du kannst ihn 15 Minuten lang verwenden, um deinen Identitätsanbieter mit deinem Konto zu verbinden.\n\nGib ihn niemandem. Wenn du ihn nicht angefordert hast, kannst du diese Nachricht ignorieren: Ohne den Code geschieht nichts.',
+
+  'mail.administrator_identity_joined.subject': 'Du kannst dich jetzt mit einem Identitätsanbieter anmelden',
+  'mail.administrator_identity_joined.text':
+    'Ein Identitätsanbieter wurde mit deinem Konto verbunden. Ab jetzt kannst du dich damit anmelden.\n\nWenn du das nicht warst, trenne die Verbindung und wähle ein neues Passwort.',
+  'mail.administrator_identity_joined.action': 'Verbindungen ansehen',
+
+  'mail.administrator_identity_removed.subject': 'Ein Identitätsanbieter wurde von deinem Konto getrennt',
+  'mail.administrator_identity_removed.text':
+    'Ein Identitätsanbieter wurde von deinem Konto getrennt. Du kannst dich nicht mehr damit anmelden.\n\nWenn du das nicht warst, wähle ein neues Passwort.',
+  'mail.administrator_identity_removed.action': 'Verbindungen ansehen',
+
   'mail.api_key_created.subject': 'Ein neuer API-Schlüssel kann für {club} handeln',
   'mail.api_key_created.text':
     'Jemand aus der Administration hat einen API-Schlüssel für {club} erstellt. Ein Programm mit diesem Schlüssel kann die Daten lesen oder ändern, die seine Berechtigungen erlauben.\n\nWenn du das nicht erwartet hast, widerrufe den Schlüssel.',

@@ -108,6 +108,20 @@ export const en = {
     'New recovery codes were created for your account. The earlier codes no longer work.\n\nIf this was not you, choose a new password, and create new recovery codes.',
   'mail.administrator_recovery_codes_replaced.action': 'Look at your recovery codes',
 
+  'mail.administrator_identity_code.subject': '{code} is your code to connect your sign-in',
+  'mail.administrator_identity_code.text':
+    'Your code is {code}. You can use it for 15 minutes to connect your identity provider with your account.\n\nNever give it to anybody. If you did not ask for it, you can ignore this message: nothing happens without the code.',
+
+  'mail.administrator_identity_joined.subject': 'You can now sign in with an identity provider',
+  'mail.administrator_identity_joined.text':
+    'An identity provider was connected with your account. From now on, you can sign in with it.\n\nIf this was not you, disconnect it and choose a new password.',
+  'mail.administrator_identity_joined.action': 'Look at the connections',
+
+  'mail.administrator_identity_removed.subject': 'An identity provider was disconnected from your account',
+  'mail.administrator_identity_removed.text':
+    'An identity provider was disconnected from your account. You can no longer sign in with it.\n\nIf this was not you, choose a new password.',
+  'mail.administrator_identity_removed.action': 'Look at the connections',
+
   'mail.api_key_created.subject': 'A new API key can act for {club}',
   'mail.api_key_created.text':
     'An administrator has created an API key for {club}. A program with this key can read or change the data that the key’s scopes permit.\n\nIf you did not expect this, revoke the key.',

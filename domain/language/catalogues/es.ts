@@ -114,6 +114,20 @@ export const es: Catalogue = {
     'Se han creado códigos de recuperación nuevos para tu cuenta. Los códigos anteriores ya no valen.\n\nSi no has sido tú, elige una contraseña nueva y crea códigos de recuperación nuevos.',
   'mail.administrator_recovery_codes_replaced.action': 'Ver tus códigos de recuperación',
 
+  'mail.administrator_identity_code.subject': '{code} es tu código para conectar tu acceso',
+  'mail.administrator_identity_code.text':
+    'Tu código es {code}. Puedes usarlo durante 15 minutos para conectar tu proveedor de identidad con tu cuenta.\n\nNo se lo des a nadie. Si no lo pediste, puedes ignorar este mensaje: sin el código no ocurre nada.',
+
+  'mail.administrator_identity_joined.subject': 'Ahora puedes entrar con un proveedor de identidad',
+  'mail.administrator_identity_joined.text':
+    'Se conectó un proveedor de identidad con tu cuenta. Desde ahora puedes entrar con él.\n\nSi no fuiste tú, desconéctalo y elige una contraseña nueva.',
+  'mail.administrator_identity_joined.action': 'Ver las conexiones',
+
+  'mail.administrator_identity_removed.subject': 'Se desconectó un proveedor de identidad de tu cuenta',
+  'mail.administrator_identity_removed.text':
+    'Se desconectó un proveedor de identidad de tu cuenta. Ya no puedes entrar con él.\n\nSi no fuiste tú, elige una contraseña nueva.',
+  'mail.administrator_identity_removed.action': 'Ver las conexiones',
+
   'mail.api_key_created.subject': 'Una nueva clave de API puede actuar en nombre de {club}',
   'mail.api_key_created.text':
     'Una persona de la administración ha creado una clave de API para {club}. Un programa con esta clave puede leer o modificar los datos que permitan sus ámbitos.\n\nSi no lo esperabas, revoca la clave.',

@@ -114,6 +114,20 @@ export const ptBR: Catalogue = {
     'Novos códigos de recuperação foram criados para a sua conta. Os códigos anteriores não valem mais.\n\nSe não foi você, escolha uma nova senha e crie novos códigos de recuperação.',
   'mail.administrator_recovery_codes_replaced.action': 'Ver seus códigos de recuperação',
 
+  'mail.administrator_identity_code.subject': '{code} é seu código para conectar seu acesso',
+  'mail.administrator_identity_code.text':
+    'Seu código é {code}. Você pode usá-lo por 15 minutos para conectar seu provedor de identidade à sua conta.\n\nNão o dê a ninguém. Se você não o pediu, pode ignorar esta mensagem: nada acontece sem o código.',
+
+  'mail.administrator_identity_joined.subject': 'Agora você pode entrar com um provedor de identidade',
+  'mail.administrator_identity_joined.text':
+    'Um provedor de identidade foi conectado à sua conta. A partir de agora, você pode entrar com ele.\n\nSe não foi você, desconecte-o e escolha uma nova senha.',
+  'mail.administrator_identity_joined.action': 'Ver as conexões',
+
+  'mail.administrator_identity_removed.subject': 'Um provedor de identidade foi desconectado da sua conta',
+  'mail.administrator_identity_removed.text':
+    'Um provedor de identidade foi desconectado da sua conta. Você não pode mais entrar com ele.\n\nSe não foi você, escolha uma nova senha.',
+  'mail.administrator_identity_removed.action': 'Ver as conexões',
+
   'mail.api_key_created.subject': 'Uma nova chave de API pode agir em nome de {club}',
   'mail.api_key_created.text':
     'Uma pessoa da administração criou uma chave de API para {club}. Um programa com essa chave pode ler ou alterar os dados que os escopos dela permitem.\n\nSe você não esperava por isso, revogue a chave.',

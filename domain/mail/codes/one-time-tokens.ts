@@ -28,12 +28,16 @@ export const tokenLifetimeMs = {
   administrator_reset_password: 1 * hour,
   administrator_sign_up_again: 365 * 24 * hour,
   administrator_invitation: 7 * 24 * hour,
+  administrator_identity_code: 15 * minute,
 } as const satisfies Record<TokenPurpose, number>;
 
 /** A person has at most one token of each of these purposes. This token stores the password of the person's last sign-up. */
 const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 'administrator_sign_up_again']);
 
-export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
+/** A person types these. So they are short, their tries are counted, and their hash is not stored. */
+const codePurposes: ReadonlySet<TokenPurpose> = new Set(['student_code', 'administrator_identity_code']);
+
+export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id } | { identityJoinId: Id };
 
 /** Every token that cannot be used gets this error, without a reason (ACC-4). */
 export const tokenGone = () => new RefusalToPerson('token_gone', 'refusal.token_gone');
@@ -49,14 +53,14 @@ export async function issueToken(
   { purpose, owner, passwordHash = null }: { purpose: TokenPurpose; owner: TokenOwner; passwordHash?: string | null },
   now: Date,
 ): Promise<Id> {
-  const isCode = purpose === 'student_code';
-  const id = isCode ? codeRequestId(now) : newId();
+  const isCode = codePurposes.has(purpose);
+  const id = purpose === 'student_code' ? codeRequestId(now) : newId();
   const [column, ownerId] = ownerColumn(owner);
   if (newestOnly.has(purpose)) {
     await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId} AND purpose = ${purpose}`);
   }
   await tx.run(sql`INSERT INTO one_time_tokens (id, purpose, token_hash, key_id, ${raw(column)}, password_hash, tries_left, created_at, expires_at)
-     VALUES (${id}, ${purpose}, ${isCode ? null : sha256(tokenText(vault, purpose, id))}, ${vault.keyId}, ${ownerId}, ${passwordHash}, ${isCode ? codeTries : null}, ${now}, ${new Date(now.getTime() + tokenLifetimeMs[purpose])})`);
+     VALUES (${id}, ${purpose}, ${isCode ? null : sha256(tokenText(vault, purpose, id))}, ${vault.keyId}, ${ownerId}, ${passwordHash}, ${purpose === 'student_code' ? codeTries : null}, ${now}, ${new Date(now.getTime() + tokenLifetimeMs[purpose])})`);
   return id;
 }
 
@@ -79,20 +83,35 @@ export async function issueTokens(
   return ids;
 }
 
-function ownerColumn(owner: TokenOwner): ['student_id' | 'administrator_id' | 'invitation_id', Id] {
+function ownerColumn(
+  owner: TokenOwner,
+): ['student_id' | 'administrator_id' | 'invitation_id' | 'identity_join_id', Id] {
   if ('studentId' in owner) return ['student_id', owner.studentId];
   if ('administratorId' in owner) return ['administrator_id', owner.administratorId];
+  if ('identityJoinId' in owner) return ['identity_join_id', owner.identityJoinId];
   return ['invitation_id', owner.invitationId];
 }
 
 /**
  * @param keyId the id of the key under which the token was issued; the current key if absent @returns the text for the mail: 43
- * characters, or six digits for a code @throws Error if the process does not have that key
+ * characters, or a code: six digits for a student, eight characters for the join of an identity @throws Error if the process does not have that key
  */
 export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id, keyId?: Buffer): string {
   const derived = vault.derive(`${purpose}:${id}`, keyId);
   if (purpose === 'student_code') return String(derived.readUIntBE(0, 6) % 1_000_000).padStart(6, '0');
+  if (purpose === 'administrator_identity_code') return identityCode(derived);
   return derived.toString('base64url');
+}
+
+/** Without vowels, so that a code is no word, and without characters that look alike. */
+const codeLetters = 'BCDFGHJKLMNPQRSTVWXZ23456789';
+
+/** @returns eight characters in two groups: 377 thousand million codes, which nobody guesses within the tries of a join */
+function identityCode(derived: Buffer): string {
+  const number = derived.readBigUInt64BE(0);
+  const base = BigInt(codeLetters.length);
+  const letters = Array.from({ length: 8 }, (_, place) => codeLetters[Number((number / base ** BigInt(place)) % base)]);
+  return `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`;
 }
 
 export interface IssuedToken {

@@ -28,6 +28,9 @@ const withoutClub = [
   'administrator_new_device',
   'student_passkey_added',
   'student_passkey_removed',
+  'administrator_identity_code',
+  'administrator_identity_joined',
+  'administrator_identity_removed',
   'api_key_created',
 ] as const satisfies readonly MailTemplate[];
 export type ClubMailTemplate = Exclude<MailTemplate, (typeof withoutClub)[number]>;

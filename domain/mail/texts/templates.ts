@@ -32,6 +32,8 @@ export interface Template {
   paced?: true;
   /** Whether the mail is sent to the student's former address. The request for the mail contains this address. */
   toFormerAddress?: true;
+  /** Whether the mail is sent to an address that may have no account. The request for the mail contains this address. */
+  toGivenAddress?: true;
   /**
    * True if the hourly limit of an address does not apply to this template, because the number of its mails is already limited. For
    * example, each review needs a submission of the student, and LIM-10 limits bookings.
@@ -140,6 +142,26 @@ export const mailTemplates = {
   administrator_factor_removed: aboutFactors,
   administrator_recovery_code_used: aboutFactors,
   administrator_recovery_codes_replaced: aboutFactors,
+  administrator_identity_code: {
+    priority: 0,
+    withCode: true,
+    toGivenAddress: true,
+    purpose: 'administrator_identity_code',
+    site: 'dashboard',
+    path: '/sign-in',
+  },
+  administrator_identity_joined: {
+    priority: 1,
+    uncapped: true,
+    site: 'dashboard',
+    path: '/account/identities',
+  },
+  administrator_identity_removed: {
+    priority: 1,
+    uncapped: true,
+    site: 'dashboard',
+    path: '/account/identities',
+  },
   api_key_created: {
     priority: 1,
     uncapped: true,

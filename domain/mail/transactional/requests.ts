@@ -5,7 +5,7 @@
 import { Wake } from '../../../entities/facts/wake.ts';
 import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
@@ -14,9 +14,10 @@ import { issueToken, issueTokens } from '../codes/one-time-tokens.ts';
 import { bulk, type Priority } from '../../../entities/facts/values.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import { hadEnoughRequests, withheldAddresses } from './request-bounds.ts';
-import { mailTemplates } from '../texts/templates.ts';
+import { mailTemplates, type Template } from '../texts/templates.ts';
 
-export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
+/** A join of an identity has no row for its recipient: its mail goes to the address of the request. */
+export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id } | { identityJoinId: Id };
 
 /** The time at which a session was planned before it moved to a different mentor. */
 export interface FormerTime {
@@ -77,21 +78,20 @@ export async function requestInvitation(
 async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Requested> {
   const { template, clubId, recipient } = request;
   const addressKey = addressKeyOf(vault, request.email);
-  const rule = mailTemplates[template];
-  const withheld =
-    'uncapped' in rule ? new Map<string, Date>() : await withheldAddresses(tx, request, [addressKey], now);
+  const rule: Template = mailTemplates[template];
+  const withheld = rule.uncapped ? new Map<string, Date>() : await withheldAddresses(tx, request, [addressKey], now);
   const withheldUntil = withheld.get(addressKey.toString('hex')) ?? null;
-  if (withheldUntil !== null && !('paced' in rule)) return { tokenId: null, withheldUntil };
+  if (withheldUntil !== null && !rule.paced) return { tokenId: null, withheldUntil };
 
   const tokenId =
-    'purpose' in rule ? await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now) : null;
-  const [column, recipientId] = recipientColumn(recipient);
+    rule.purpose === undefined ? null : await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now);
+  const { studentId, administratorId, invitationId } = recipientColumns(recipient);
   const id = newId();
   const priority = request.priority ?? rule.priority;
-  const sealedAddress = 'toFormerAddress' in rule ? vault.seal(request.email, id) : null;
+  const sealedAddress = rule.toFormerAddress || rule.toGivenAddress ? vault.seal(request.email, id) : null;
   const insertedRows = await tx.rows(sql`INSERT INTO transactional_mails
-       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, session_id, session_sequence, former_starts_at, former_ends_at, device, network, status, next_attempt_at, created_at, priority)
-     VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
+       (id, club_id, template, student_id, administrator_id, invitation_id, token_id, address_key, sealed_address, endpoint_id, review_id, session_id, session_sequence, former_starts_at, former_ends_at, device, network, status, next_attempt_at, created_at, priority)
+     VALUES (${id}, ${clubId}, ${template}, ${studentId}, ${administratorId}, ${invitationId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
        ${request.reviewId ?? null}, ${request.session?.id ?? null}, ${request.session?.sequence ?? null}, ${request.session?.former?.startsAt ?? null},
        ${request.session?.former?.endsAt ?? null}, ${request.signIn?.device ?? null}, ${request.signIn?.network ?? null}, 'pending', ${withheldUntil ?? now}, ${now}, ${priority})
      ON CONFLICT (session_id, template, session_sequence) DO NOTHING RETURNING 1`);
@@ -172,8 +172,6 @@ export async function deleteAddressesOf(
            AND (club_id = ${clubId} OR club_id IS NULL)`);
 }
 
-function recipientColumn(recipient: Recipient): ['student_id' | 'administrator_id' | 'invitation_id', Id] {
-  if ('studentId' in recipient) return ['student_id', recipient.studentId];
-  if ('administratorId' in recipient) return ['administrator_id', recipient.administratorId];
-  return ['invitation_id', recipient.invitationId];
+function recipientColumns(recipient: Recipient): Record<'studentId' | 'administratorId' | 'invitationId', Id | null> {
+  return { studentId: null, administratorId: null, invitationId: null, ...recipient };
 }

@@ -254,7 +254,8 @@ const mailable = (words: string | null) => (words !== null && mayStandInMail(wor
 
 /** @returns the recipient; null if the person was removed */
 function addressOf({ vault }: MailDeps, { id, template, email, sealedAddress }: ClaimedMail): string | null {
-  if (!('toFormerAddress' in mailTemplates[template])) return email;
+  const rule: Template = mailTemplates[template];
+  if (!rule.toFormerAddress && !rule.toGivenAddress) return email;
   return sealedAddress && vault.open(sealedAddress, id);
 }
 

@@ -1,6 +1,7 @@
 /** Every column with sealed values. A new column needs a line here, and an index like the others (ADR 40). */
 import { IdempotencyKey } from '../../../entities/idempotency/idempotency-key.ts';
 import { SecondFactor } from '../../../entities/identity/second-factor.ts';
+import { IdentityProvider } from '../../../entities/identity/identity-provider.ts';
 import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
@@ -47,6 +48,7 @@ export const otherColumns: readonly SealedColumn[] = [
   sealed(SalesNotice, 'proof', uuid),
   sealed(MailDomain, 'sealedPrivateKey', uuid),
   sealed(TransactionalMail, 'sealedAddress', uuid),
+  sealed(IdentityProvider, 'sealedClientSecret', uuid),
   sealed(IdempotencyKey, 'answer', uuid),
   sealed(SecondFactor, 'secret', uuid),
 ];

@@ -9,6 +9,7 @@ const plain: OperationTraits = {
   hasSession: false,
   isUnderClub: false,
   isForAdministrators: false,
+  isOpenToLimitedSessions: false,
   hasRoles: false,
   hasScope: false,
   needsFreshFactor: false,
@@ -32,6 +33,8 @@ describe('codesByRule', () => {
     [{ hasSession: true }, ['unauthenticated']],
     [{ isUnderClub: true }, ['forbidden']],
     [{ hasRoles: true }, ['role_not_permitted']],
+    [{ isForAdministrators: true }, ['provider_session_limited']],
+    [{ isForAdministrators: true, isOpenToLimitedSessions: true }, []],
     [{ hasBody: true }, ['body_too_large', 'unsupported_media_type', 'invalid_request']],
     [{ hasJudgedParameters: true }, ['invalid_request']],
     [{ method: 'delete' }, ['rate_limited']],
@@ -46,7 +49,7 @@ describe('codesByRule', () => {
 });
 
 describe('traitsOf', () => {
-  const operation = { operationId: 'getProfile', description: '', tags: [], security: [], responses: {} } as const;
+  const operation = { operationId: 'updateProfile', description: '', tags: [], security: [], responses: {} } as const;
   const parametersNamed = (...names: string[]) => names.map((name) => ({ name }));
 
   it('reports that an operation has a session, roles or a body', () => {
@@ -56,6 +59,7 @@ describe('traitsOf', () => {
       method: 'post',
       hasSession: true,
       isForAdministrators: true,
+      isOpenToLimitedSessions: false,
       hasRoles: true,
       hasBody: true,
       idempotency: 'kept',

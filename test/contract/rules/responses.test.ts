@@ -11,6 +11,7 @@ const publicRead: OperationTraits = {
   hasSession: false,
   isUnderClub: false,
   isForAdministrators: false,
+  isOpenToLimitedSessions: false,
   hasRoles: false,
   hasScope: false,
   needsFreshFactor: false,

@@ -13,6 +13,7 @@ export function ownerAsCaller(administratorId: Id, now = new Date()): Caller {
     provedAt: now,
     secondFactorAt: null,
     providerId: null,
+    onlyClubId: null,
     required: { requiresSecondFactor: false, requiredProviderId: null },
   };
 }

@@ -53,6 +53,10 @@ export async function buildSealedValues(vault: Vault): Promise<{ clubId: Id; end
   };
   await createNoticeReceiver(deps)(notice, now);
   await setMailDomain(deps, clubId, { domain: `${newId()}.example` }, now);
+  const providerId = newId();
+  await db.run(sql`
+    INSERT INTO identity_providers (id, club_id, name, issuer, client_id, sealed_client_secret, email_domains, created_at, updated_at)
+    VALUES (${providerId}, ${clubId}, 'Ours', 'https://login.example.com', 'client', ${vault.seal('secret', providerId)}, '{example.com}', ${now}, ${now})`);
   const student = await buildStudent(clubId);
   const mail = { template: 'student_address_changed', clubId, recipient: { studentId: student.id } } as const;
   await db.transaction((tx) => requestMail(tx, vault, { ...mail, email: `former-${student.email}` }, now));

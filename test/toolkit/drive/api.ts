@@ -143,11 +143,17 @@ async function beginningOf(response: Response): Promise<Buffer> {
   return Buffer.from(text);
 }
 
+/** The members of an error object besides code and message. */
+const furtherMembers: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
+  identity_not_joined: ['join_token'],
+  second_factor_required: ['challenge'],
+};
+
 export function expectError(answer: Answer, code: ErrorCode): void {
   expect(answer.body, `expected ${code}`).to.have.nested.property('error.code', code);
   expect(answer.status).to.equal(errorStatus[code]);
   expect(Object.keys(answer.body)).to.deep.equal(['error']);
-  const more = code === 'second_factor_required' ? ['challenge'] : [];
+  const more = furtherMembers[code] ?? [];
   expect(Object.keys(answer.body.error)).to.deep.equal(['code', 'message', ...more]);
 }
 

@@ -8,6 +8,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { createApp } from '../../../api/app.ts';
 import { billingOf } from '../../../api/billing.ts';
+import { identityProvidersOf } from '../../../api/identity-providers.ts';
 import { mailNoticesOf } from '../../../api/mail-notices.ts';
 import { createOpenStreams } from '../../../api/open-streams.ts';
 import type { ApiDeps } from '../../../api/middleware/context.ts';
@@ -94,6 +95,7 @@ export async function serveApp({
         billing: billingOf(config, lines),
         passkeySites: passkeySitesOf(config),
         mailNotices: mailNoticesOf(config.mail, egress),
+        providers: identityProvidersOf(config.identityProviders, egress, lines),
         sessions: createSessionFinder(usual.db),
         keys: createKeyFinder(usual.db),
         receiveNotice: createNoticeReceiver(usual),

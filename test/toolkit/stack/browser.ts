@@ -11,9 +11,10 @@ const height = 800;
 /**
  * Starts Chromium before the tests of a `describe`, and ends Chromium after them. Each page closes at the end of its test. Call this
  * function in the `describe`.
- * @returns a function that opens a page in a separate session, for use inside the tests
+ * @returns a function that opens a page in a separate session, for use inside the tests. With `trustsLocalTls`, the page accepts the
+ * certificates of servers on this machine
  */
-export function useBrowser(): (width: number) => Promise<Page> {
+export function useBrowser(): (width: number, options?: { trustsLocalTls?: boolean }) => Promise<Page> {
   let browser: Browser | undefined;
   const contexts: BrowserContext[] = [];
   before('start Chromium', async function () {
@@ -30,9 +31,9 @@ export function useBrowser(): (width: number) => Promise<Page> {
     await Promise.all(contexts.splice(0).map((context) => context.close()));
   });
   after('stop Chromium', () => browser?.close());
-  return async (width) => {
+  return async (width, { trustsLocalTls = false } = {}) => {
     if (browser === undefined) throw new Error('Chromium runs only during tests');
-    const context = await browser.newContext({ viewport: { width, height } });
+    const context = await browser.newContext({ viewport: { width, height }, ignoreHTTPSErrors: trustsLocalTls });
     contexts.push(context);
     return context.newPage();
   };

@@ -40,11 +40,33 @@ export interface paths {
         parameters: {};
         post: operations["setStudentPassword"];
     };
+    "/v1/auth/passkeys/options": {
+        parameters: {};
+        post: operations["requestStudentPasskey"];
+    };
+    "/v1/auth/passkeys/sign-in": {
+        parameters: {};
+        post: operations["signInStudentWithPasskey"];
+    };
     "/v1/auth/session": {
         parameters: {};
         get: operations["getSession"];
         delete: operations["endSession"];
         patch: operations["updateOwnStudent"];
+    };
+    "/v1/auth/session/passkeys": {
+        parameters: {};
+        get: operations["getStudentPasskeys"];
+        post: operations["addStudentPasskey"];
+    };
+    "/v1/auth/session/passkeys/options": {
+        parameters: {};
+        post: operations["requestStudentPasskeyCreation"];
+    };
+    "/v1/auth/session/passkeys/{passkeyId}": {
+        parameters: {};
+        delete: operations["removeStudentPasskey"];
+        patch: operations["renameStudentPasskey"];
     };
     "/v1/auth/admin/sign-up": {
         parameters: {};
@@ -74,9 +96,41 @@ export interface paths {
         parameters: {};
         post: operations["finishAdministratorSignIn"];
     };
+    "/v1/auth/admin/second-factor/passkey-options": {
+        parameters: {};
+        post: operations["requestPasskeyForSignIn"];
+    };
+    "/v1/auth/admin/passkeys/options": {
+        parameters: {};
+        post: operations["requestAdministratorPasskey"];
+    };
+    "/v1/auth/admin/passkeys/sign-in": {
+        parameters: {};
+        post: operations["signInAdministratorWithPasskey"];
+    };
     "/v1/auth/admin/invitations/accept": {
         parameters: {};
         post: operations["acceptInvitation"];
+    };
+    "/v1/auth/admin/providers": {
+        parameters: {};
+        get: operations["listIdentityProviders"];
+    };
+    "/v1/auth/admin/providers/start": {
+        parameters: {};
+        post: operations["startProviderSignIn"];
+    };
+    "/v1/auth/admin/code/exchange": {
+        parameters: {};
+        post: operations["exchangeProviderCode"];
+    };
+    "/v1/auth/admin/identities": {
+        parameters: {};
+        post: operations["joinIdentity"];
+    };
+    "/v1/auth/admin/identities/codes": {
+        parameters: {};
+        post: operations["requestIdentityCode"];
     };
     "/v1/me": {
         parameters: {};
@@ -86,6 +140,10 @@ export interface paths {
     "/v1/me/proof": {
         parameters: {};
         post: operations["proveIdentity"];
+    };
+    "/v1/me/proof/passkey-options": {
+        parameters: {};
+        post: operations["requestPasskeyForProof"];
     };
     "/v1/me/recovery-codes": {
         parameters: {};
@@ -116,6 +174,7 @@ export interface paths {
     "/v1/me/password": {
         parameters: {};
         put: operations["changeOwnPassword"];
+        delete: operations["removePassword"];
     };
     "/v1/me/phone": {
         parameters: {};
@@ -137,6 +196,23 @@ export interface paths {
     "/v1/me/sessions/{signInSessionId}": {
         parameters: {};
         delete: operations["endOwnSession"];
+    };
+    "/v1/me/second-factors/passkeys": {
+        parameters: {};
+        post: operations["addAdministratorPasskey"];
+    };
+    "/v1/me/second-factors/passkeys/options": {
+        parameters: {};
+        post: operations["requestAdministratorPasskeyCreation"];
+    };
+    "/v1/me/identities": {
+        parameters: {};
+        get: operations["listIdentities"];
+        post: operations["addIdentity"];
+    };
+    "/v1/me/identities/{identityId}": {
+        parameters: {};
+        delete: operations["removeIdentity"];
     };
     "/v1/organizations": {
         parameters: {};
@@ -169,6 +245,12 @@ export interface paths {
         parameters: {};
         delete: operations["removeMember"];
         patch: operations["changeMemberRole"];
+    };
+    "/v1/clubs/{clubId}/identity-provider": {
+        parameters: {};
+        get: operations["getIdentityProvider"];
+        put: operations["setIdentityProvider"];
+        delete: operations["removeIdentityProvider"];
     };
     "/v1/clubs/{clubId}/sign-in-rules": {
         parameters: {};
@@ -1235,6 +1317,14 @@ export interface paths {
         get: operations["listAddOns"];
         post: operations["buyAddOn"];
     };
+    "/v1/clubs/{clubId}/billing/checkout-sessions": {
+        parameters: {};
+        post: operations["openCheckout"];
+    };
+    "/v1/clubs/{clubId}/billing/portal-sessions": {
+        parameters: {};
+        post: operations["openBillingPortal"];
+    };
     "/webhooks/billing": {
         parameters: {};
         post: operations["receiveBillingNotice"];
@@ -1357,7 +1447,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "second_factor_required" | "club_requires_second_factor" | "club_requires_provider" | "fresh_factor_required" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "sign_in_rule_not_met" | "no_second_factor" | "factor_limit_reached" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "provider_sign_in_failed" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "second_factor_required" | "club_requires_second_factor" | "club_requires_provider" | "fresh_factor_required" | "identity_not_joined" | "provider_session_limited" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "sign_in_rule_not_met" | "no_second_factor" | "factor_limit_reached" | "last_sign_in_method" | "identity_limit_reached" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "passkey_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "already_subscribed" | "checkout_in_progress" | "no_billing_account" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         SecondFactorMethod: "totp" | "recovery_code" | "passkey";
         SecondFactorChallenge: {
             token: string;
@@ -1369,6 +1459,7 @@ export interface components {
                 code: components["schemas"]["ErrorCode"];
                 message?: string;
                 challenge?: components["schemas"]["SecondFactorChallenge"];
+                join_token?: string;
             };
         };
         Accepted: {
@@ -1444,10 +1535,100 @@ export interface components {
         PasswordChoice: {
             password: components["schemas"]["NewPassword"];
         };
+        StudentPasskeyOptions: {
+            club_id: string;
+        };
+        PasskeyDescriptor: {
+            id: string;
+            type: "public-key";
+            transports: string[];
+        };
+        PasskeyRequestOptions: {
+            challenge: string;
+            timeout: number;
+            rpId: string;
+            allowCredentials: components["schemas"]["PasskeyDescriptor"][];
+            userVerification: "required";
+        };
+        PasskeyAssertion: {
+            id: string;
+            rawId: string;
+            type: string;
+            response: {
+                clientDataJSON: string;
+                authenticatorData: string;
+                signature: string;
+                userHandle?: string;
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        StudentPasskeySignIn: {
+            club_id: string;
+            passkey: components["schemas"]["PasskeyAssertion"];
+        };
         SpokenLanguageInput: string;
         OwnStudentChange: {
             name?: components["schemas"]["PersonName"];
             language?: components["schemas"]["SpokenLanguageInput"];
+        };
+        Passkey: {
+            id: string;
+            name: string;
+            synced: boolean;
+            created_at: string;
+            last_used_at?: string;
+        };
+        PasskeyList: {
+            passkeys: components["schemas"]["Passkey"][];
+        };
+        PasskeyName: string;
+        PasskeyRegistration: {
+            id: string;
+            rawId: string;
+            type: string;
+            response: {
+                clientDataJSON: string;
+                attestationObject: string;
+                transports?: string[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        PasskeyCreation: {
+            name: components["schemas"]["PasskeyName"];
+            passkey: components["schemas"]["PasskeyRegistration"];
+        };
+        PasskeyCreationOptions: {
+            rp: {
+                id: string;
+                name: string;
+            };
+            user: {
+                id: string;
+                name: string;
+                displayName: string;
+            };
+            challenge: string;
+            pubKeyCredParams: {
+                type: "public-key";
+                alg: number;
+            }[];
+            timeout: number;
+            excludeCredentials: components["schemas"]["PasskeyDescriptor"][];
+            authenticatorSelection: {
+                residentKey: "required";
+                requireResidentKey: true;
+                userVerification: "required";
+            };
+            attestation: "none";
+        };
+        PasskeyChange: {
+            name: components["schemas"]["PasskeyName"];
         };
         OrganizationCreation: {
             name: components["schemas"]["PersonName"];
@@ -1503,12 +1684,54 @@ export interface components {
             challenge: string;
             code?: components["schemas"]["TotpCode"];
             recovery_code?: components["schemas"]["RecoveryCodeInput"];
+            passkey?: components["schemas"]["PasskeyAssertion"];
             device_token?: string;
         };
+        PasskeyOfChallenge: {
+            challenge: string;
+        };
+        AdministratorPasskeySignIn: {
+            passkey: components["schemas"]["PasskeyAssertion"];
+        };
+        JoinToken: string;
         InvitationAcceptance: {
             token: components["schemas"]["OneTimeToken"];
             name?: components["schemas"]["PersonName"];
             password?: components["schemas"]["NewPassword"];
+            join_token?: components["schemas"]["JoinToken"];
+        };
+        PublicProvider: {
+            id: string;
+            name: string;
+        };
+        PublicProviders: {
+            providers: components["schemas"]["PublicProvider"][];
+        };
+        ProviderSignInStart: {
+            provider_id?: string;
+            club?: string;
+            redirect_uri?: string;
+        };
+        ProviderSignIn: {
+            url: string;
+            sign_in_token: string;
+            expires_at: string;
+        };
+        ProviderCode: {
+            sign_in_token: string;
+            code: string;
+            state: string;
+            iss?: string;
+        };
+        IdentityJoining: {
+            join_token: components["schemas"]["JoinToken"];
+            email?: components["schemas"]["EmailInput"];
+            password?: string;
+            code?: string;
+            device_token?: string;
+        };
+        IdentityCodeRequest: {
+            join_token: components["schemas"]["JoinToken"];
         };
         ProfileChange: {
             name?: components["schemas"]["PersonName"];
@@ -1519,6 +1742,7 @@ export interface components {
             password?: string;
             code?: components["schemas"]["TotpCode"];
             recovery_code?: components["schemas"]["RecoveryCodeInput"];
+            passkey?: components["schemas"]["PasskeyAssertion"];
         };
         Proof: {
             fresh_until: string;
@@ -1573,6 +1797,21 @@ export interface components {
             expires_at: string;
         };
         Shortened: boolean;
+        Identity: {
+            id: string;
+            provider_id: string;
+            provider_name?: string;
+            club_id?: string;
+            email?: string;
+            created_at: string;
+            last_used_at: string;
+        };
+        Identities: {
+            identities: components["schemas"]["Identity"][];
+        };
+        IdentityAddition: {
+            join_token: components["schemas"]["JoinToken"];
+        };
         Color: string;
         BrandingLink: {
             label: string;
@@ -1655,11 +1894,29 @@ export interface components {
         RoleChange: {
             role: components["schemas"]["RoleInput"];
         };
+        ClubProvider: {
+            id: string;
+            name: string;
+            issuer: string;
+            client_id: string;
+            email_domains: string[];
+            created_at: string;
+            updated_at: string;
+        };
+        ClubProviderSettings: {
+            name: components["schemas"]["PersonName"];
+            issuer: string;
+            client_id: string;
+            client_secret?: string;
+            email_domains: string[];
+        };
         SignInRules: {
             requires_second_factor: boolean;
+            requires_provider: boolean;
         };
         SignInRulesInput: {
             requires_second_factor: boolean;
+            requires_provider: boolean;
         };
         DateTimeInput: string;
         NextUpdatedSince: string;
@@ -4131,6 +4388,32 @@ export interface components {
             overage: "billed" | "refused";
         };
         DateTime: string;
+        OverageMonthName: string;
+        Currency: string;
+        OverageSoFar: {
+            excess: number;
+            packs: number;
+            amount?: number;
+            currency?: components["schemas"]["Currency"];
+        };
+        OverageMonth: {
+            month: components["schemas"]["OverageMonthName"];
+            ends_at: string;
+            students?: components["schemas"]["OverageSoFar"];
+            storage_bytes?: components["schemas"]["OverageSoFar"];
+        };
+        OverageCharge: {
+            resource: "students" | "storage_bytes";
+            month: components["schemas"]["OverageMonthName"];
+            excess: number;
+            packs: number;
+            status: "pending" | "charged" | "invoiced" | "paid" | "payment_failed" | "waived" | "failed";
+            reason?: "no_customer" | "customer_deleted" | "item_removed" | "not_configured" | "currency_without_price" | "amount_too_large" | "refused_by_processor" | "processor_unreachable";
+            amount?: number;
+            currency?: components["schemas"]["Currency"];
+            charged_at?: string;
+            settled_at?: string;
+        };
         ClubPlan: {
             plan: components["schemas"]["PlanName"];
             status: "active" | "past_due" | "canceled";
@@ -4141,6 +4424,8 @@ export interface components {
                 ai_budget: components["schemas"]["PlanAllowance"];
             };
             current_period_end?: components["schemas"]["DateTime"];
+            overage?: components["schemas"]["OverageMonth"];
+            overage_charges?: components["schemas"]["OverageCharge"][];
         };
         AddOnKind: "students" | "storage" | "ai_budget";
         AddOnKindInput: "students" | "storage" | "ai_budget";
@@ -4159,6 +4444,23 @@ export interface components {
             id: string;
             kind: components["schemas"]["AddOnKindInput"];
             quantity: number;
+        };
+        CheckoutPlan: "starter" | "professional" | "business";
+        ReturnAddress: string;
+        CheckoutRequest: {
+            plan: components["schemas"]["CheckoutPlan"];
+            success_url?: components["schemas"]["ReturnAddress"];
+            cancel_url?: components["schemas"]["ReturnAddress"];
+        };
+        CheckoutSession: {
+            url: string;
+            expires_at: components["schemas"]["DateTime"];
+        };
+        PortalRequest: {
+            return_url?: components["schemas"]["ReturnAddress"];
+        };
+        PortalSession: {
+            url: string;
         };
         Notice: {
             [key: string]: unknown;
@@ -4430,10 +4732,12 @@ export interface components {
     };
     parameters: {
         ClubId: string;
+        PasskeyId: string;
         FactorId: string;
         Page: number;
         PageSize: number;
         SignInSessionId: string;
+        IdentityId: string;
         ClubSlug: string;
         mailLanguage: components["schemas"]["SpokenLanguageInput"];
         Cursor: string;
@@ -4686,6 +4990,42 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    requestStudentPasskey: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StudentPasskeyOptions"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyRequestOptions"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    signInStudentWithPasskey: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StudentPasskeySignIn"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentSession"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     getSession: {
         parameters: {};
         responses: {
@@ -4726,6 +5066,102 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getStudentPasskeys: {
+        parameters: {};
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyList"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    addStudentPasskey: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyCreation"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Passkey"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestStudentPasskeyCreation: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyCreationOptions"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeStudentPasskey: {
+        parameters: {
+            path: {
+                passkeyId: components["parameters"]["PasskeyId"];
+            };
+        };
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    renameStudentPasskey: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                passkeyId: components["parameters"]["PasskeyId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyChange"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Passkey"];
                     };
                 };
             };
@@ -4852,6 +5288,55 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    requestPasskeyForSignIn: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyOfChallenge"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyRequestOptions"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestAdministratorPasskey: {
+        parameters: {};
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyRequestOptions"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    signInAdministratorWithPasskey: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AdministratorPasskeySignIn"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdministratorSession"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     acceptInvitation: {
         parameters: {};
         requestBody: {
@@ -4865,6 +5350,89 @@ export interface operations {
                     "application/json": {
                         data: components["schemas"]["AdministratorSession"];
                     };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listIdentityProviders: {
+        parameters: {};
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PublicProviders"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    startProviderSignIn: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderSignInStart"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ProviderSignIn"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    exchangeProviderCode: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderCode"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdministratorSignedIn"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    joinIdentity: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdentityJoining"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdministratorSignedIn"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestIdentityCode: {
+        parameters: {};
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdentityCodeRequest"];
+            };
+        };
+        responses: {
+            202: {
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
                 };
             };
             default: components["responses"]["Otherwise"];
@@ -4925,6 +5493,23 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Proof"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestPasskeyForProof: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyRequestOptions"];
                     };
                 };
             };
@@ -5085,6 +5670,13 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    removePassword: {
+        parameters: {};
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
     removePhone: {
         parameters: {};
         responses: {
@@ -5164,6 +5756,99 @@ export interface operations {
         parameters: {
             path: {
                 signInSessionId: components["parameters"]["SignInSessionId"];
+            };
+        };
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    addAdministratorPasskey: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyCreation"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["EnrolledSecondFactor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestAdministratorPasskeyCreation: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasskeyCreationOptions"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listIdentities: {
+        parameters: {};
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Identities"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    addIdentity: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdentityAddition"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Identity"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeIdentity: {
+        parameters: {
+            path: {
+                identityId: components["parameters"]["IdentityId"];
             };
         };
         responses: {
@@ -5408,6 +6093,56 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getIdentityProvider: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClubProvider"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setIdentityProvider: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClubProviderSettings"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClubProvider"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeIdentityProvider: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            204: {};
             default: components["responses"]["Otherwise"];
         };
     };
@@ -13184,6 +13919,56 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["AddOn"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    openCheckout: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckoutRequest"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["CheckoutSession"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    openBillingPortal: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PortalRequest"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PortalSession"];
                     };
                 };
             };

@@ -2,7 +2,12 @@
 import { expect } from 'chai';
 import { challengesKept } from '../../domain/identity/factors/challenges.ts';
 import { buildAdministrator, buildClub, password, type TestAdministrator } from '../toolkit/builders/clubs.ts';
-import { buildSecondFactor, totpCodeOf, wrongTotpCodeOf, type TestSecondFactor } from '../toolkit/builders/second-factors.ts';
+import {
+  buildSecondFactor,
+  totpCodeOf,
+  wrongTotpCodeOf,
+  type TestSecondFactor,
+} from '../toolkit/builders/second-factors.ts';
 import { call, expectError, someAddress, visible, type Answer } from '../toolkit/drive/api.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 import { issueToken, tokenText } from '../../domain/mail/codes/one-time-tokens.ts';

@@ -36,7 +36,7 @@ export function offerStudentSignIn({ vault, passkeySites }: PasskeyDeps, clubId:
  * @throws DomainError invalid_credentials for every fault
  */
 export async function signInAdministratorWithPasskey(
-  { db, vault, passkeySites: { dashboard } }: PasskeyDeps,
+  { db, vault, storage, passkeySites: { dashboard } }: PasskeyDeps & StudentDeps,
   assertion: Assertion,
   client: Client,
   now: Date,
@@ -50,7 +50,7 @@ export async function signInAdministratorWithPasskey(
     await tx.one(sql`SELECT 1 FROM administrators WHERE id = ${checked.ownerId} FOR NO KEY UPDATE`);
     if (!(await useAssertion(tx, checked, now))) throw invalidCredentials();
     const origin = { openedBy: 'passkey', withSecondFactor: true, ...client } as const;
-    return openAdministratorSession(tx, checked.ownerId, origin, now);
+    return openAdministratorSession(tx, { storage, vault }, checked.ownerId, origin, now);
   });
   return sessionAfterFirstFactor(result);
 }

@@ -2,7 +2,7 @@
 import type { OpenIdClient } from '../../../platform/infra/openid/client.ts';
 import type { DeploymentProvider } from '../../../platform/infra/openid/settings.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { VaultDeps } from '../../deps.ts';
+import type { StudentDeps } from '../../deps.ts';
 
 export interface SignInProviders {
   openId: OpenIdClient;
@@ -14,4 +14,4 @@ export interface SignInProviders {
   onFailure: (providerId: Id, code: string) => void;
 }
 
-export type ProviderDeps = VaultDeps & { providers: SignInProviders };
+export type ProviderDeps = StudentDeps & { providers: SignInProviders };

@@ -4,7 +4,6 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { StaleRead, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { requestMail } from '../../mail/transactional/requests.ts';
 import {
   findAdministratorByEmail,
@@ -60,18 +59,19 @@ export async function requestJoinCode(
  * @throws DomainError provider_sign_in_failed, invalid_credentials, email_not_verified, second_factor_required, identity_limit_reached
  */
 export async function joinByPassword(
-  { db, vault, providers }: ProviderDeps,
+  deps: ProviderDeps,
   { joinToken, ...credentials }: { joinToken: string; email: string; password: string },
   client: Client,
   now: Date,
 ): Promise<ProviderSession> {
+  const { db, providers } = deps;
   const account = await findByPassword(db, credentials, now);
   const joined = await db.transaction(async (tx): Promise<Joined | undefined> => {
     const join = await lockJoin(tx, providers, joinToken, now);
     if (!join) return undefined;
     await requireUnchangedPassword(tx, account);
-    if (await readHasSecondFactor(tx, account.id)) return waitingForFactor(tx, account.id, 'password', client, now);
-    return joinAndOpen(tx, vault, account.id, join, client, now);
+    if (await readHasSecondFactor(tx, account.id)) return waitingForFactor(tx, deps, account.id, 'password', client, now);
+    return joinAndOpen(tx, deps, account.id, join, client, now);
   });
   return sessionOf(joined);
 }
@@ -81,45 +81,47 @@ export async function joinByPassword(
  * @throws DomainError provider_sign_in_failed, also for a wrong code; second_factor_required, identity_limit_reached
  */
 export async function joinByCode(
-  { db, vault, providers }: ProviderDeps,
+  deps: ProviderDeps,
   { joinToken, code }: { joinToken: string; code: string },
   client: Client,
   now: Date,
 ): Promise<ProviderSession> {
+  const { db, vault, providers } = deps;
   const joined = await db.transaction(async (tx): Promise<Joined | undefined> => {
     const join = await lockJoin(tx, providers, joinToken, now);
     // A wrong code is counted, so this transaction commits.
     if (!join || !(await tryJoinCode(tx, vault, join, code, now)) || join.email === null) return undefined;
     const administratorId = await accountOfAddress(tx, join.email, join.name, now);
     if (await readHasSecondFactor(tx, administratorId))
-      return waitingForFactor(tx, administratorId, 'mail', client, now);
-    return joinAndOpen(tx, vault, administratorId, join, client, now);
+      return waitingForFactor(tx, deps, administratorId, 'mail', client, now);
+    return joinAndOpen(tx, deps, administratorId, join, client, now);
   });
   return sessionOf(joined);
 }
 
 async function waitingForFactor(
   tx: Transaction,
+  deps: ProviderDeps,
   administratorId: Id,
   openedBy: 'password' | 'mail',
   client: Client,
   now: Date,
 ): Promise<Joined> {
-  return { result: await openAdministratorSession(tx, administratorId, { openedBy, ...client }, now), clubId: null };
+  return { result: await openAdministratorSession(tx, deps, administratorId, { openedBy, ...client }, now), clubId: null };
 }
 
 async function joinAndOpen(
   tx: Transaction,
-  vault: Vault,
+  deps: ProviderDeps,
   administratorId: Id,
   join: OpenJoin,
   client: Client,
   now: Date,
 ): Promise<Joined | undefined> {
   const { clubId } = join;
-  if ((await joinToAccount(tx, vault, administratorId, join, now)) === undefined) return undefined;
+  if ((await joinToAccount(tx, deps.vault, administratorId, join, now)) === undefined) return undefined;
   const origin = originOf({ id: join.providerId, clubId }, client);
-  return { result: await openAdministratorSession(tx, administratorId, origin, now), clubId };
+  return { result: await openAdministratorSession(tx, deps, administratorId, origin, now), clubId };
 }
 
 function sessionOf(joined: Joined | undefined): ProviderSession {

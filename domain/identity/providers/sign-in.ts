@@ -87,7 +87,7 @@ export async function exchangeCode(
     providers.openId.finish(provider, signIn.redirectUri, signIn.secrets, answer),
   );
   requireUsable(deps, provider, claims);
-  const result = await db.transaction((tx) => openSessionOf(tx, provider, claims, client, now));
+  const result = await db.transaction((tx) => openSessionOf(tx, deps, provider, claims, client, now));
   if (result === undefined) throw signInFailed();
   if ('joinToken' in result) throw new IdentityNotJoined(result.joinToken);
   return { session: sessionAfterFirstFactor(result), clubId: provider.club?.id ?? null };
@@ -115,6 +115,7 @@ function requireUsable({ providers }: ProviderDeps, provider: Provider, claims: 
 
 async function openSessionOf(
   tx: Transaction,
+  deps: ProviderDeps,
   provider: Provider,
   claims: ProviderClaims,
   client: Client,
@@ -127,7 +128,7 @@ async function openSessionOf(
      WHERE provider_id = ${provider.id} AND subject = ${claims.subject} RETURNING administrator_id AS "administratorId"`);
   if (!identity) return { joinToken: await openJoin(tx, provider, claims, now) };
   const origin = originOf({ id: provider.id, clubId: provider.club?.id ?? null }, client);
-  return openAdministratorSession(tx, identity.administratorId, origin, now);
+  return openAdministratorSession(tx, deps, identity.administratorId, origin, now);
 }
 
 /** Maps the errors of a provider to the one answer, and reports the reason to the operator. */

@@ -13,6 +13,7 @@ import { RefusalToPerson } from '../../language/refusal.ts';
 import { openStudentSession } from '../accounts/student-accounts.ts';
 import { pendingSignUp } from '../accounts/pending-sign-ups.ts';
 import { isClassroomPath, sessionLinkRules } from './session-links.policy.ts';
+import type { Client } from './sessions.ts';
 
 const scope: Scope = 'sessions:write';
 
@@ -85,6 +86,7 @@ const linkRefused = () => new RefusalToPerson('invalid_credentials', 'refusal.to
 export async function exchangeSessionLink(
   { db, storage }: StudentDeps,
   { club_id: clubId, token }: RecordOf<'SessionLinkExchange'>,
+  client: Client,
   now: Date,
 ): Promise<RecordOf<'StudentSession'> & { path?: string }> {
   const tokenHash = sha256(token);
@@ -95,7 +97,7 @@ export async function exchangeSessionLink(
          AND club_id = ${clubId} AND removed_at IS NULL FOR SHARE`);
     const link = student && (await spendLink(tx, tokenHash, now));
     if (!link) throw linkRefused();
-    const session = await openStudentSession(tx, storage, student.id, now);
+    const session = await openStudentSession(tx, storage, student.id, { openedBy: 'link', ...client }, now);
     return { ...session, ...(link.path !== null && { path: link.path }) };
   });
 }

@@ -21,6 +21,9 @@
  * `Authorization: Bearer <token>`. Ending a session takes effect at once. A session of the wrong kind is answered like none: `401`.
  * A session that does not act in the club of the path, and a club that does not exist, get the same `403`.
  *
+ * A session that the identity provider of a club opened acts only in that club. Beside it, it reads its profile, and can be ended; every
+ * other operation gets `403 provider_session_limited`. A session of a provider of the service acts as one with a password.
+ *
  * ### API keys
  * A program calls with an **API key** of a club instead of a session: `Authorization: Bearer clk_…`. Owners and admins create keys, each
  * with a name, scopes, an expiry and, if they wish, the networks from which it is accepted. An operation that takes keys names its scope
@@ -41,7 +44,7 @@
  *
  * Each operation lists its codes (`x-error-codes`). Some follow by rule: every operation may answer `malformed_request`, `internal_error` and `503 busy`; with a
  * session, `unauthenticated`; under a club's path, `forbidden`; where roles are named, `role_not_permitted`; where a scope is named, `scope_not_granted`; under a club's path for administrators, `club_requires_second_factor` and
- * `club_requires_provider`; where a fresh factor is named, `fresh_factor_required`; with parameters or a
+ * `club_requires_provider`; where a fresh factor is named, `fresh_factor_required`; for administrators outside a club's path, `provider_session_limited`; with parameters or a
  * body, `invalid_request`; with a body, `body_too_large` and `unsupported_media_type`; every `POST`, `PUT`, `PATCH` and `DELETE`,
  * `rate_limited`. Before an operation is found, a request may be answered with `not_found`, `method_not_allowed`,
  * `headers_too_large` or `malformed_request`.
@@ -144,18 +147,21 @@ export type StudentSignUp = {
  * | `malformed_request` | 400 | The request cannot be read: broken JSON, a wrong JSON type, a missing or an unknown property or query parameter, a number that is none. |
  * | `signature_invalid` | 400 | The notice is not signed, is signed with another secret, or was signed too long ago. |
  * | `unauthenticated` | 401 | The session is missing, expired, ended, or of the other kind. |
- * | `invalid_credentials` | 401 | E-mail and password do not belong together, or a factor is wrong, used or expired. An unknown e-mail, club or challenge answers alike. |
+ * | `invalid_credentials` | 401 | E-mail and password do not belong together, or a factor or a session link is wrong, used or expired. An unknown e-mail, club, challenge or link answers alike. |
+ * | `provider_sign_in_failed` | 401 | The sign-in with the identity provider failed. The reason is not told: start again. |
  * | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
  * | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
  * | `payment_failed` | 402 | The card was declined while an add-on was bought. |
  * | `forbidden` | 403 | The session is valid and does not act in this organization. An organization that does not exist answers alike. |
  * | `role_not_permitted` | 403 | The administrator's role in this club does not permit the operation. |
  * | `scope_not_granted` | 403 | The API key lacks the scope of the operation. |
- * | `email_not_verified` | 403 | The password is right, but the e-mail was never confirmed. |
+ * | `email_not_verified` | 403 | The e-mail of the account was never confirmed. At a sign-in, the password is right. |
  * | `second_factor_required` | 403 | The first factor is right, and the account has a second one. The member `challenge` says how to finish the sign-in. |
  * | `club_requires_second_factor` | 403 | The club requires a second factor of its members, and the session has none. |
  * | `club_requires_provider` | 403 | The club requires its members to sign in with its identity provider, and the session did not. |
  * | `fresh_factor_required` | 403 | The operation needs a factor of the account that was shown in the last 10 minutes. |
+ * | `identity_not_joined` | 403 | The identity provider knows the person, but the identity is not joined to an account yet. |
+ * | `provider_session_limited` | 403 | The session was opened by a club's identity provider, so it acts only in that club. |
  * | `not_entitled` | 403 | The student has no access to the agent. |
  * | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
  * | `method_not_allowed` | 405 | The path exists, with other methods; the header `Allow` names them. |
@@ -166,6 +172,8 @@ export type StudentSignUp = {
  * | `sign_in_rule_not_met` | 409 | The owner who sets a sign-in rule does not satisfy it in this session. |
  * | `no_second_factor` | 409 | The account has no second factor. |
  * | `factor_limit_reached` | 409 | The account has as many second factors as an account may have. |
+ * | `last_sign_in_method` | 409 | The account would be left without a way to sign in. |
+ * | `identity_limit_reached` | 409 | The account has as many identities as one may have. |
  * | `organization_limit_reached` | 409 | The administrator owns as many clubs as one may. |
  * | `endpoint_limit_reached` | 409 | The club has as many webhook endpoints as a club may have. |
  * | `listener_limit_reached` | 409 | The club has as many listeners to its events as a club may have. |
@@ -279,6 +287,7 @@ export const ErrorCode = {
     signature_invalid: "signature_invalid",
     unauthenticated: "unauthenticated",
     invalid_credentials: "invalid_credentials",
+    provider_sign_in_failed: "provider_sign_in_failed",
     feature_not_in_plan: "feature_not_in_plan",
     limit_reached: "limit_reached",
     payment_failed: "payment_failed",
@@ -290,6 +299,8 @@ export const ErrorCode = {
     club_requires_second_factor: "club_requires_second_factor",
     club_requires_provider: "club_requires_provider",
     fresh_factor_required: "fresh_factor_required",
+    identity_not_joined: "identity_not_joined",
+    provider_session_limited: "provider_session_limited",
     not_entitled: "not_entitled",
     not_found: "not_found",
     method_not_allowed: "method_not_allowed",
@@ -300,6 +311,8 @@ export const ErrorCode = {
     sign_in_rule_not_met: "sign_in_rule_not_met",
     no_second_factor: "no_second_factor",
     factor_limit_reached: "factor_limit_reached",
+    last_sign_in_method: "last_sign_in_method",
+    identity_limit_reached: "identity_limit_reached",
     organization_limit_reached: "organization_limit_reached",
     endpoint_limit_reached: "endpoint_limit_reached",
     listener_limit_reached: "listener_limit_reached",
@@ -638,6 +651,47 @@ export type StudentCodeExchange = {
      * @pattern ^[0-9]{6}$
      */
     code: string;
+};
+
+/**
+ * The token out of the fragment of a session link, for a session.
+ */
+export type SessionLinkExchange = {
+    /**
+     * The club of the classroom that the link has opened.
+     * @format uuid
+     */
+    club_id: string;
+    /**
+     * What follows `#token=`, 1 to 128 characters.
+     * @minLength 1
+     * @maxLength 128
+     */
+    token: string;
+};
+
+/**
+ * A student session that a session link has just opened. `token` is opaque and is shown only here.
+ */
+export type StudentEntry = {
+    /**
+     * Sent as `Authorization: Bearer <token>`. Every session's token begins with `cls_`, so that scanners for leaked secrets find it (`cls_[A-Za-z0-9_-]{43}`). Nothing else can be read from it.
+     */
+    token: string;
+    /**
+     * When the session ends (UTC) unless it is ended before.
+     * @format date-time
+     */
+    expires_at: string;
+    student: Student;
+    /**
+     * Keep it on the device and send it with its next sign-in (`StudentSignedIn`). It opens nothing by itself, and is good for 180 days.
+     */
+    device_token: string;
+    /**
+     * The page of the classroom on which the student lands; absent if the link named none.
+     */
+    path?: string;
 };
 
 /**
@@ -1202,12 +1256,150 @@ export type AdministratorPasskeySignIn = {
 };
 
 /**
- * `name` and `password` are required when the invited person has no account yet, and ignored otherwise.
+ * From `403 identity_not_joined`. Good for 15 minutes and one join.
+ * @minLength 1
+ * @maxLength 128
+ */
+export type JoinToken = string;
+
+/**
+ * `name` and `password` are required when the invited person has no account yet, and ignored otherwise. `join_token` replaces both: the new account then signs in with that identity, and has no password.
  */
 export type InvitationAcceptance = {
     token: OneTimeToken;
     name?: PersonName;
     password?: NewPassword;
+    join_token?: JoinToken;
+};
+
+/**
+ * A provider that every administrator may sign in with.
+ */
+export type PublicProvider = {
+    /**
+     * Stays the same for as long as the operator keeps key and issuer.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * For the label of a button.
+     */
+    name: string;
+};
+
+/**
+ * The providers of the service.
+ */
+export type PublicProviders = {
+    /**
+     * Empty for none.
+     */
+    providers: PublicProvider[];
+};
+
+/**
+ * Either `provider_id` or `club`.
+ */
+export type ProviderSignInStart = {
+    /**
+     * A provider of the service, or of a club.
+     * @format uuid
+     */
+    provider_id?: string;
+    /**
+     * The slug of a club that has a provider.
+     * @minLength 1
+     * @maxLength 100
+     */
+    club?: string;
+    /**
+     * The address of the dashboard to which the provider sends the browser. One of the addresses that the operator allows; absent means the first.
+     * @minLength 1
+     * @maxLength 2048
+     */
+    redirect_uri?: string;
+};
+
+/**
+ * A sign-in that has been started.
+ */
+export type ProviderSignIn = {
+    /**
+     * The address of the provider's sign-in page, with everything that it needs.
+     */
+    url: string;
+    /**
+     * Keep it in the browser that goes to the provider, and nowhere else. Without it nobody can use the code. It is opaque.
+     */
+    sign_in_token: string;
+    /**
+     * Ten minutes after the start.
+     * @format date-time
+     */
+    expires_at: string;
+};
+
+/**
+ * What the provider added to the address of the dashboard, with the token of the start.
+ */
+export type ProviderCode = {
+    /**
+     * The one of the start in the same browser.
+     * @minLength 1
+     * @maxLength 2048
+     */
+    sign_in_token: string;
+    /**
+     * The parameter `code` of the address.
+     * @minLength 1
+     * @maxLength 4096
+     */
+    code: string;
+    /**
+     * The parameter `state` of the address.
+     * @minLength 1
+     * @maxLength 256
+     */
+    state: string;
+    /**
+     * The parameter `iss` of the address, if there is one.
+     * @minLength 1
+     * @maxLength 2048
+     */
+    iss?: string;
+};
+
+/**
+ * The identity, and one proof of the account. Either `email` and `password`, or `code`.
+ */
+export type IdentityJoining = {
+    join_token: JoinToken;
+    email?: EmailInput;
+    /**
+     * 1 to 128 characters, compared exactly.
+     * @minLength 1
+     * @maxLength 128
+     */
+    password?: string;
+    /**
+     * The code of the mail. Case, blanks and hyphens do not matter.
+     * @minLength 1
+     * @maxLength 32
+     */
+    code?: string;
+    /**
+     * The one that the last sign-in on this device was answered with, if there was one.
+     * @minLength 1
+     * @maxLength 128
+     */
+    device_token?: string;
+};
+
+/**
+ * The identity whose e-mail gets the code.
+ */
+export type IdentityCodeRequest = {
+    join_token: JoinToken;
 };
 
 /**
@@ -1430,6 +1622,62 @@ export type SignInSession = {
  * True if the rows of the page would have more than 1 MB: the longest texts, which then end with `…`, and the longest lists within rows are shortened. A smaller page has them whole, as far as it fits.
  */
 export type Shortened = boolean;
+
+/**
+ * A person at an identity provider, joined to the account.
+ */
+export type Identity = {
+    /**
+     * Id of the identity.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * Id of the provider.
+     * @format uuid
+     */
+    provider_id: string;
+    /**
+     * Absent if the service does not know the provider any more.
+     */
+    provider_name?: string;
+    /**
+     * The club of the provider; absent for a provider of the service.
+     * @format uuid
+     */
+    club_id?: string;
+    /**
+     * The address that the provider named last; absent if it named none.
+     */
+    email?: string;
+    /**
+     * When the identity joined the account.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * The last sign-in with it.
+     * @format date-time
+     */
+    last_used_at: string;
+};
+
+/**
+ * The identities of an account.
+ */
+export type Identities = {
+    /**
+     * Empty for none.
+     */
+    identities: Identity[];
+};
+
+/**
+ * The identity that joins the account.
+ */
+export type IdentityAddition = {
+    join_token: JoinToken;
+};
 
 /**
  * Of buttons and links: `#` and six hexadecimal digits. White words on it need a contrast of 4.5 : 1 (WCAG 2.2 AA).
@@ -1760,6 +2008,76 @@ export type RoleChange = {
 };
 
 /**
+ * The identity provider of a club.
+ */
+export type ClubProvider = {
+    /**
+     * Another one after a change of the issuer.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * For the label of a button.
+     */
+    name: string;
+    /**
+     * The issuer as its tokens name it.
+     */
+    issuer: string;
+    /**
+     * The client that the club registered at the provider.
+     */
+    client_id: string;
+    /**
+     * Only identities with a verified e-mail in one of these domains may sign in. In ASCII and lower case.
+     */
+    email_domains: string[];
+    /**
+     * When the provider was set.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it was last changed.
+     * @format date-time
+     */
+    updated_at: string;
+};
+
+/**
+ * The settings of a club's provider. Every one replaces the former one.
+ */
+export type ClubProviderSettings = {
+    name: PersonName;
+    /**
+     * An `https` address on the public internet, without a query, exactly as the tokens name it.
+     * @minLength 1
+     * @maxLength 512
+     */
+    issuer: string;
+    /**
+     * The client at the provider.
+     * @minLength 1
+     * @maxLength 256
+     * @pattern ^[\x21-\x7e]+$
+     */
+    client_id: string;
+    /**
+     * Needed for a new provider and for another issuer or client. Absent keeps the stored one.
+     * @minLength 1
+     * @maxLength 1024
+     */
+    client_secret?: string;
+    /**
+     * Domains such as `harbour.example`. Not a public suffix alone, such as `com` or `co.uk`. Subdomains are named themselves.
+     * @minItems 1
+     * @maxItems 20
+     * @uniqueItems
+     */
+    email_domains: string[];
+};
+
+/**
  * What a club requires of the sign-in of its members.
  */
 export type SignInRules = {
@@ -1767,6 +2085,10 @@ export type SignInRules = {
      * Whether a session must have shown a second factor.
      */
     requires_second_factor: boolean;
+    /**
+     * Whether the club's identity provider must have opened a session. An owner with a second factor may act without it.
+     */
+    requires_provider: boolean;
 };
 
 /**
@@ -1777,6 +2099,10 @@ export type SignInRulesInput = {
      * Whether a session must have shown a second factor.
      */
     requires_second_factor: boolean;
+    /**
+     * Whether the club's identity provider must have opened a session. Absent means false.
+     */
+    requires_provider?: boolean;
 };
 
 /**
@@ -1812,6 +2138,35 @@ export type StudentCreation = {
 export type StudentCorrection = {
     name?: PersonName;
     email?: EmailInput;
+};
+
+/**
+ * Where in the classroom the student lands. An empty body is allowed.
+ */
+export type SessionLinkCreation = {
+    /**
+     * A page of the classroom, as a path from its root with an optional query and fragment, percent-encoded as a browser writes it: `/courses/abc?tab=files`. 1 to 500 characters. It never leaves the classroom: dot segments, encoded slashes in the path, backslashes and a second slash at the beginning are `422 invalid_request`.
+     * @minLength 1
+     * @maxLength 500
+     * @pattern ^/(?![/\\])[!-\[\]-~]*$
+     */
+    path?: string;
+};
+
+/**
+ * A link that opens the classroom once, for one student. It is a credential, and is shown only here.
+ */
+export type SessionLink = {
+    /**
+     * The address of the club's classroom, with the token in the fragment: `/enter#token=…`. Redirect the student's browser to it immediately. Do not store, mail or log it.
+     * @format uri
+     */
+    url: string;
+    /**
+     * When the link expires (UTC): after 60 seconds.
+     * @format date-time
+     */
+    expires_at: string;
 };
 
 /**
@@ -9536,6 +9891,7 @@ export const ApiKeyScope = {
     "repositories:write": "repositories:write",
     "sales:read": "sales:read",
     "sales:write": "sales:write",
+    "sessions:write": "sessions:write",
     "students:read": "students:read",
     "students:write": "students:write",
     "tags:read": "tags:read",
@@ -9547,7 +9903,7 @@ export const ApiKeyScope = {
 /**
  * What a key may do. `<resource>:read` permits the reads of a resource, and `<resource>:write` its changes; a key that changes and reads needs both. Each operation names its scope (`x-scope`).
  */
-export type ApiKeyScopeInput = "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "events:read" | "events:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
+export type ApiKeyScopeInput = "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "events:read" | "events:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "sessions:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
 
 /**
  * A credential with which a program calls for the club. The key itself is shown only when it is created or rotated.
@@ -13234,6 +13590,10 @@ export type ErrorEnvelope = {
          */
         message?: string;
         challenge?: SecondFactorChallenge;
+        /**
+         * Only with `identity_not_joined`: proves the identity to `POST /v1/auth/admin/identities`, `POST /v1/me/identities` and the acceptance of an invitation.
+         */
+        join_token?: string;
     };
 };
 

@@ -21,6 +21,9 @@
  * `Authorization: Bearer <token>`. Ending a session takes effect at once. A session of the wrong kind is answered like none: `401`.
  * A session that does not act in the club of the path, and a club that does not exist, get the same `403`.
  *
+ * A session that the identity provider of a club opened acts only in that club. Beside it, it reads its profile, and can be ended; every
+ * other operation gets `403 provider_session_limited`. A session of a provider of the service acts as one with a password.
+ *
  * ### API keys
  * A program calls with an **API key** of a club instead of a session: `Authorization: Bearer clk_…`. Owners and admins create keys, each
  * with a name, scopes, an expiry and, if they wish, the networks from which it is accepted. An operation that takes keys names its scope
@@ -41,7 +44,7 @@
  *
  * Each operation lists its codes (`x-error-codes`). Some follow by rule: every operation may answer `malformed_request`, `internal_error` and `503 busy`; with a
  * session, `unauthenticated`; under a club's path, `forbidden`; where roles are named, `role_not_permitted`; where a scope is named, `scope_not_granted`; under a club's path for administrators, `club_requires_second_factor` and
- * `club_requires_provider`; where a fresh factor is named, `fresh_factor_required`; with parameters or a
+ * `club_requires_provider`; where a fresh factor is named, `fresh_factor_required`; for administrators outside a club's path, `provider_session_limited`; with parameters or a
  * body, `invalid_request`; with a body, `body_too_large` and `unsupported_media_type`; every `POST`, `PUT`, `PATCH` and `DELETE`,
  * `rate_limited`. Before an operation is found, a request may be answered with `not_found`, `method_not_allowed`,
  * `headers_too_large` or `malformed_request`.
@@ -102,7 +105,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, PasswordChange, PasswordChoice, PasswordResetConfirmation, PhoneVerification, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, Shortened, SignInRules, SignInRulesInput, SignInSession, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorPasskeySignIn, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, CheckoutRequest, CheckoutSession, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, ClubProvider, ClubProviderSettings, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Identities, Identity, IdentityAddition, IdentityCodeRequest, IdentityJoining, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, Passkey, PasskeyChange, PasskeyCreation, PasskeyCreationOptions, PasskeyList, PasskeyOfChallenge, PasskeyRequestOptions, PasswordChange, PasswordChoice, PasswordResetConfirmation, PhoneVerification, PointAward, PointAwardCreation, PortalRequest, PortalSession, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, ProviderCode, ProviderSignIn, ProviderSignInStart, PublicProviders, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, SessionLink, SessionLinkCreation, SessionLinkExchange, Shortened, SignInRules, SignInRulesInput, SignInSession, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentEntry, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentPasskeyOptions, StudentPasskeySignIn, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -186,6 +189,16 @@ export type ExchangeStudentCodeVariables = {
     body: ExchangeStudentCodeBody;
 };
 
+export type ExchangeStudentSessionLinkResult = {
+    data: StudentEntry;
+};
+
+export type ExchangeStudentSessionLinkBody = SessionLinkExchange;
+
+export type ExchangeStudentSessionLinkVariables = {
+    body: ExchangeStudentSessionLinkBody;
+};
+
 export type SetStudentPasswordResult = {
     data: Student;
 };
@@ -207,6 +220,26 @@ export type SetStudentPasswordResponseHeaders = {
 export type SetStudentPasswordVariables = {
     body: SetStudentPasswordBody;
     headers?: SetStudentPasswordHeaders;
+};
+
+export type RequestStudentPasskeyResult = {
+    data: PasskeyRequestOptions;
+};
+
+export type RequestStudentPasskeyBody = StudentPasskeyOptions;
+
+export type RequestStudentPasskeyVariables = {
+    body: RequestStudentPasskeyBody;
+};
+
+export type SignInStudentWithPasskeyResult = {
+    data: StudentSession;
+};
+
+export type SignInStudentWithPasskeyBody = StudentPasskeySignIn;
+
+export type SignInStudentWithPasskeyVariables = {
+    body: SignInStudentWithPasskeyBody;
 };
 
 export type GetSessionResult = {
@@ -236,6 +269,95 @@ export type UpdateOwnStudentResponseHeaders = {
 export type UpdateOwnStudentVariables = {
     body: UpdateOwnStudentBody;
     headers?: UpdateOwnStudentHeaders;
+};
+
+export type GetStudentPasskeysResult = {
+    data: PasskeyList;
+};
+
+export type AddStudentPasskeyResult = {
+    data: Passkey;
+};
+
+export type AddStudentPasskeyBody = PasskeyCreation;
+
+export type AddStudentPasskeyHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type AddStudentPasskeyResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type AddStudentPasskeyVariables = {
+    body: AddStudentPasskeyBody;
+    headers?: AddStudentPasskeyHeaders;
+};
+
+export type RequestStudentPasskeyCreationResult = {
+    data: PasskeyCreationOptions;
+};
+
+export type RequestStudentPasskeyCreationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RequestStudentPasskeyCreationVariables = {
+    headers?: RequestStudentPasskeyCreationHeaders;
+};
+
+export type RemoveStudentPasskeyResult = void;
+
+export type RemoveStudentPasskeyPath = {
+    /**
+     * Id of a passkey of the account of the session.
+     * @format uuid
+     */
+    passkeyId: string;
+};
+
+export type RemoveStudentPasskeyVariables = {
+    path: RemoveStudentPasskeyPath;
+};
+
+export type RenameStudentPasskeyResult = {
+    data: Passkey;
+};
+
+export type RenameStudentPasskeyPath = {
+    /**
+     * Id of a passkey of the account of the session.
+     * @format uuid
+     */
+    passkeyId: string;
+};
+
+export type RenameStudentPasskeyBody = PasskeyChange;
+
+export type RenameStudentPasskeyHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RenameStudentPasskeyResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type RenameStudentPasskeyVariables = {
+    path: RenameStudentPasskeyPath;
+    body: RenameStudentPasskeyBody;
+    headers?: RenameStudentPasskeyHeaders;
 };
 
 export type SignUpAdministratorResult = Accepted;
@@ -302,6 +424,30 @@ export type FinishAdministratorSignInVariables = {
     body: FinishAdministratorSignInBody;
 };
 
+export type RequestPasskeyForSignInResult = {
+    data: PasskeyRequestOptions;
+};
+
+export type RequestPasskeyForSignInBody = PasskeyOfChallenge;
+
+export type RequestPasskeyForSignInVariables = {
+    body: RequestPasskeyForSignInBody;
+};
+
+export type RequestAdministratorPasskeyResult = {
+    data: PasskeyRequestOptions;
+};
+
+export type SignInAdministratorWithPasskeyResult = {
+    data: AdministratorSession;
+};
+
+export type SignInAdministratorWithPasskeyBody = AdministratorPasskeySignIn;
+
+export type SignInAdministratorWithPasskeyVariables = {
+    body: SignInAdministratorWithPasskeyBody;
+};
+
 export type AcceptInvitationResult = {
     data: AdministratorSession;
 };
@@ -310,6 +456,48 @@ export type AcceptInvitationBody = InvitationAcceptance;
 
 export type AcceptInvitationVariables = {
     body: AcceptInvitationBody;
+};
+
+export type ListIdentityProvidersResult = {
+    data: PublicProviders;
+};
+
+export type StartProviderSignInResult = {
+    data: ProviderSignIn;
+};
+
+export type StartProviderSignInBody = ProviderSignInStart;
+
+export type StartProviderSignInVariables = {
+    body: StartProviderSignInBody;
+};
+
+export type ExchangeProviderCodeResult = {
+    data: AdministratorSignedIn;
+};
+
+export type ExchangeProviderCodeBody = ProviderCode;
+
+export type ExchangeProviderCodeVariables = {
+    body: ExchangeProviderCodeBody;
+};
+
+export type JoinIdentityResult = {
+    data: AdministratorSignedIn;
+};
+
+export type JoinIdentityBody = IdentityJoining;
+
+export type JoinIdentityVariables = {
+    body: JoinIdentityBody;
+};
+
+export type RequestIdentityCodeResult = Accepted;
+
+export type RequestIdentityCodeBody = IdentityCodeRequest;
+
+export type RequestIdentityCodeVariables = {
+    body: RequestIdentityCodeBody;
 };
 
 export type GetProfileResult = {
@@ -356,6 +544,22 @@ export type ProveIdentityHeaders = {
 export type ProveIdentityVariables = {
     body: ProveIdentityBody;
     headers?: ProveIdentityHeaders;
+};
+
+export type RequestPasskeyForProofResult = {
+    data: PasskeyRequestOptions;
+};
+
+export type RequestPasskeyForProofHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RequestPasskeyForProofVariables = {
+    headers?: RequestPasskeyForProofHeaders;
 };
 
 export type RenewRecoveryCodesResult = {
@@ -491,6 +695,8 @@ export type ChangeOwnPasswordVariables = {
     body: ChangeOwnPasswordBody;
 };
 
+export type RemovePasswordResult = void;
+
 export type RemovePhoneResult = void;
 
 export type RequestPhoneCodeResult = Accepted;
@@ -577,6 +783,86 @@ export type EndOwnSessionPath = {
 
 export type EndOwnSessionVariables = {
     path: EndOwnSessionPath;
+};
+
+export type AddAdministratorPasskeyResult = {
+    data: EnrolledSecondFactor;
+};
+
+export type AddAdministratorPasskeyBody = PasskeyCreation;
+
+export type AddAdministratorPasskeyHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type AddAdministratorPasskeyResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type AddAdministratorPasskeyVariables = {
+    body: AddAdministratorPasskeyBody;
+    headers?: AddAdministratorPasskeyHeaders;
+};
+
+export type RequestAdministratorPasskeyCreationResult = {
+    data: PasskeyCreationOptions;
+};
+
+export type RequestAdministratorPasskeyCreationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RequestAdministratorPasskeyCreationVariables = {
+    headers?: RequestAdministratorPasskeyCreationHeaders;
+};
+
+export type ListIdentitiesResult = {
+    data: Identities;
+};
+
+export type AddIdentityResult = {
+    data: Identity;
+};
+
+export type AddIdentityBody = IdentityAddition;
+
+export type AddIdentityHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type AddIdentityResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type AddIdentityVariables = {
+    body: AddIdentityBody;
+    headers?: AddIdentityHeaders;
+};
+
+export type RemoveIdentityResult = void;
+
+export type RemoveIdentityPath = {
+    /**
+     * Id of an identity of the own account.
+     * @format uuid
+     */
+    identityId: string;
+};
+
+export type RemoveIdentityVariables = {
+    path: RemoveIdentityPath;
 };
 
 export type CreateOrganizationResult = {
@@ -853,6 +1139,55 @@ export type ChangeMemberRoleVariables = {
     headers?: ChangeMemberRoleHeaders;
 };
 
+export type GetIdentityProviderResult = {
+    data: ClubProvider;
+};
+
+export type GetIdentityProviderPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type GetIdentityProviderVariables = {
+    path: GetIdentityProviderPath;
+};
+
+export type SetIdentityProviderResult = {
+    data: ClubProvider;
+};
+
+export type SetIdentityProviderPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type SetIdentityProviderBody = ClubProviderSettings;
+
+export type SetIdentityProviderVariables = {
+    path: SetIdentityProviderPath;
+    body: SetIdentityProviderBody;
+};
+
+export type RemoveIdentityProviderResult = void;
+
+export type RemoveIdentityProviderPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type RemoveIdentityProviderVariables = {
+    path: RemoveIdentityProviderPath;
+};
+
 export type GetSignInRulesResult = {
     data: SignInRules;
 };
@@ -1075,6 +1410,39 @@ export type UpdateStudentVariables = {
     path: UpdateStudentPath;
     body: UpdateStudentBody;
     headers?: UpdateStudentHeaders;
+};
+
+export type CreateStudentSessionLinkResult = {
+    data: SessionLink;
+};
+
+export type CreateStudentSessionLinkPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of a student of this club.
+     * @format uuid
+     */
+    studentId: string;
+};
+
+export type CreateStudentSessionLinkBody = SessionLinkCreation;
+
+export type CreateStudentSessionLinkHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateStudentSessionLinkVariables = {
+    path: CreateStudentSessionLinkPath;
+    body?: CreateStudentSessionLinkBody;
+    headers?: CreateStudentSessionLinkHeaders;
 };
 
 export type ListCoursesResult = {
@@ -12061,6 +12429,62 @@ export type BuyAddOnVariables = {
     headers?: BuyAddOnHeaders;
 };
 
+export type OpenCheckoutResult = {
+    data: CheckoutSession;
+};
+
+export type OpenCheckoutPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type OpenCheckoutBody = CheckoutRequest;
+
+export type OpenCheckoutHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type OpenCheckoutVariables = {
+    path: OpenCheckoutPath;
+    body: OpenCheckoutBody;
+    headers?: OpenCheckoutHeaders;
+};
+
+export type OpenBillingPortalResult = {
+    data: PortalSession;
+};
+
+export type OpenBillingPortalPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type OpenBillingPortalBody = PortalRequest;
+
+export type OpenBillingPortalHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type OpenBillingPortalVariables = {
+    path: OpenBillingPortalPath;
+    body: OpenBillingPortalBody;
+    headers?: OpenBillingPortalHeaders;
+};
+
 export type ReceiveBillingNoticeResult = Accepted;
 
 export type ReceiveBillingNoticeBody = Notice;
@@ -12234,6 +12658,12 @@ export type Ops = {
         };
         result: ExchangeStudentCodeResult;
     };
+    exchangeStudentSessionLink: {
+        args: {
+            body: ExchangeStudentSessionLinkBody;
+        };
+        result: ExchangeStudentSessionLinkResult;
+    };
     setStudentPassword: {
         args: {
             body: SetStudentPasswordBody;
@@ -12243,6 +12673,18 @@ export type Ops = {
         headers: {
             idempotentReplayed?: string;
         };
+    };
+    requestStudentPasskey: {
+        args: {
+            body: RequestStudentPasskeyBody;
+        };
+        result: RequestStudentPasskeyResult;
+    };
+    signInStudentWithPasskey: {
+        args: {
+            body: SignInStudentWithPasskeyBody;
+        };
+        result: SignInStudentWithPasskeyResult;
     };
     getSession: {
         args: {};
@@ -12258,6 +12700,43 @@ export type Ops = {
             headers?: UpdateOwnStudentHeaders;
         };
         result: UpdateOwnStudentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    getStudentPasskeys: {
+        args: {};
+        result: GetStudentPasskeysResult;
+    };
+    addStudentPasskey: {
+        args: {
+            body: AddStudentPasskeyBody;
+            headers?: AddStudentPasskeyHeaders;
+        };
+        result: AddStudentPasskeyResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    requestStudentPasskeyCreation: {
+        args: {
+            headers?: RequestStudentPasskeyCreationHeaders;
+        };
+        result: RequestStudentPasskeyCreationResult;
+    };
+    removeStudentPasskey: {
+        args: {
+            path: RemoveStudentPasskeyPath;
+        };
+        result: RemoveStudentPasskeyResult;
+    };
+    renameStudentPasskey: {
+        args: {
+            path: RenameStudentPasskeyPath;
+            body: RenameStudentPasskeyBody;
+            headers?: RenameStudentPasskeyHeaders;
+        };
+        result: RenameStudentPasskeyResult;
         headers: {
             idempotentReplayed?: string;
         };
@@ -12304,11 +12783,55 @@ export type Ops = {
         };
         result: FinishAdministratorSignInResult;
     };
+    requestPasskeyForSignIn: {
+        args: {
+            body: RequestPasskeyForSignInBody;
+        };
+        result: RequestPasskeyForSignInResult;
+    };
+    requestAdministratorPasskey: {
+        args: {};
+        result: RequestAdministratorPasskeyResult;
+    };
+    signInAdministratorWithPasskey: {
+        args: {
+            body: SignInAdministratorWithPasskeyBody;
+        };
+        result: SignInAdministratorWithPasskeyResult;
+    };
     acceptInvitation: {
         args: {
             body: AcceptInvitationBody;
         };
         result: AcceptInvitationResult;
+    };
+    listIdentityProviders: {
+        args: {};
+        result: ListIdentityProvidersResult;
+    };
+    startProviderSignIn: {
+        args: {
+            body: StartProviderSignInBody;
+        };
+        result: StartProviderSignInResult;
+    };
+    exchangeProviderCode: {
+        args: {
+            body: ExchangeProviderCodeBody;
+        };
+        result: ExchangeProviderCodeResult;
+    };
+    joinIdentity: {
+        args: {
+            body: JoinIdentityBody;
+        };
+        result: JoinIdentityResult;
+    };
+    requestIdentityCode: {
+        args: {
+            body: RequestIdentityCodeBody;
+        };
+        result: RequestIdentityCodeResult;
     };
     getProfile: {
         args: {};
@@ -12330,6 +12853,12 @@ export type Ops = {
             headers?: ProveIdentityHeaders;
         };
         result: ProveIdentityResult;
+    };
+    requestPasskeyForProof: {
+        args: {
+            headers?: RequestPasskeyForProofHeaders;
+        };
+        result: RequestPasskeyForProofResult;
     };
     renewRecoveryCodes: {
         args: {
@@ -12389,6 +12918,10 @@ export type Ops = {
         };
         result: ChangeOwnPasswordResult;
     };
+    removePassword: {
+        args: {};
+        result: RemovePasswordResult;
+    };
     removePhone: {
         args: {};
         result: RemovePhoneResult;
@@ -12424,6 +12957,42 @@ export type Ops = {
             path: EndOwnSessionPath;
         };
         result: EndOwnSessionResult;
+    };
+    addAdministratorPasskey: {
+        args: {
+            body: AddAdministratorPasskeyBody;
+            headers?: AddAdministratorPasskeyHeaders;
+        };
+        result: AddAdministratorPasskeyResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    requestAdministratorPasskeyCreation: {
+        args: {
+            headers?: RequestAdministratorPasskeyCreationHeaders;
+        };
+        result: RequestAdministratorPasskeyCreationResult;
+    };
+    listIdentities: {
+        args: {};
+        result: ListIdentitiesResult;
+    };
+    addIdentity: {
+        args: {
+            body: AddIdentityBody;
+            headers?: AddIdentityHeaders;
+        };
+        result: AddIdentityResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    removeIdentity: {
+        args: {
+            path: RemoveIdentityPath;
+        };
+        result: RemoveIdentityResult;
     };
     createOrganization: {
         args: {
@@ -12512,6 +13081,25 @@ export type Ops = {
             idempotentReplayed?: string;
         };
     };
+    getIdentityProvider: {
+        args: {
+            path: GetIdentityProviderPath;
+        };
+        result: GetIdentityProviderResult;
+    };
+    setIdentityProvider: {
+        args: {
+            path: SetIdentityProviderPath;
+            body: SetIdentityProviderBody;
+        };
+        result: SetIdentityProviderResult;
+    };
+    removeIdentityProvider: {
+        args: {
+            path: RemoveIdentityProviderPath;
+        };
+        result: RemoveIdentityProviderResult;
+    };
     getSignInRules: {
         args: {
             path: GetSignInRulesPath;
@@ -12571,6 +13159,14 @@ export type Ops = {
         headers: {
             idempotentReplayed?: string;
         };
+    };
+    createStudentSessionLink: {
+        args: {
+            path: CreateStudentSessionLinkPath;
+            body?: CreateStudentSessionLinkBody;
+            headers?: CreateStudentSessionLinkHeaders;
+        };
+        result: CreateStudentSessionLinkResult;
     };
     listCourses: {
         args: {
@@ -15181,6 +15777,22 @@ export type Ops = {
         };
         result: BuyAddOnResult;
     };
+    openCheckout: {
+        args: {
+            path: OpenCheckoutPath;
+            body: OpenCheckoutBody;
+            headers?: OpenCheckoutHeaders;
+        };
+        result: OpenCheckoutResult;
+    };
+    openBillingPortal: {
+        args: {
+            path: OpenBillingPortalPath;
+            body: OpenBillingPortalBody;
+            headers?: OpenBillingPortalHeaders;
+        };
+        result: OpenBillingPortalResult;
+    };
     receiveBillingNotice: {
         args: {
             body: ReceiveBillingNoticeBody;
@@ -15243,10 +15855,18 @@ export const OPERATIONS = {
     confirmStudentPasswordReset: { id: "confirmStudentPasswordReset", method: "POST", path: "/v1/auth/password-reset/confirm", tags: ["Student sessions"], body: { contentType: "application/json" } },
     requestStudentCode: { id: "requestStudentCode", method: "POST", path: "/v1/auth/code", tags: ["Student sessions"], body: { contentType: "application/json" } },
     exchangeStudentCode: { id: "exchangeStudentCode", method: "POST", path: "/v1/auth/code/exchange", tags: ["Student sessions"], body: { contentType: "application/json" } },
+    exchangeStudentSessionLink: { id: "exchangeStudentSessionLink", method: "POST", path: "/v1/auth/session-links/exchange", tags: ["Student sessions"], body: { contentType: "application/json" } },
     setStudentPassword: { id: "setStudentPassword", method: "POST", path: "/v1/auth/password", tags: ["Student sessions"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    requestStudentPasskey: { id: "requestStudentPasskey", method: "POST", path: "/v1/auth/passkeys/options", tags: ["Passkeys"], body: { contentType: "application/json" } },
+    signInStudentWithPasskey: { id: "signInStudentWithPasskey", method: "POST", path: "/v1/auth/passkeys/sign-in", tags: ["Passkeys"], body: { contentType: "application/json" } },
     getSession: { id: "getSession", method: "GET", path: "/v1/auth/session", tags: ["Student sessions"], security: [[{ scheme: "student", kind: "bearer" }]] },
     endSession: { id: "endSession", method: "DELETE", path: "/v1/auth/session", tags: ["Student sessions"], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     updateOwnStudent: { id: "updateOwnStudent", method: "PATCH", path: "/v1/auth/session", tags: ["Student sessions"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    getStudentPasskeys: { id: "getStudentPasskeys", method: "GET", path: "/v1/auth/session/passkeys", tags: ["Passkeys"], security: [[{ scheme: "student", kind: "bearer" }]] },
+    addStudentPasskey: { id: "addStudentPasskey", method: "POST", path: "/v1/auth/session/passkeys", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    requestStudentPasskeyCreation: { id: "requestStudentPasskeyCreation", method: "POST", path: "/v1/auth/session/passkeys/options", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    removeStudentPasskey: { id: "removeStudentPasskey", method: "DELETE", path: "/v1/auth/session/passkeys/{passkeyId}", tags: ["Passkeys"], params: [{ name: "passkeyId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }]] },
+    renameStudentPasskey: { id: "renameStudentPasskey", method: "PATCH", path: "/v1/auth/session/passkeys/{passkeyId}", tags: ["Passkeys"], params: [{ name: "passkeyId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     signUpAdministrator: { id: "signUpAdministrator", method: "POST", path: "/v1/auth/admin/sign-up", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     verifyAdministratorEmail: { id: "verifyAdministratorEmail", method: "POST", path: "/v1/auth/admin/verify-email", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     resendAdministratorVerification: { id: "resendAdministratorVerification", method: "POST", path: "/v1/auth/admin/verify-email/resend", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
@@ -15254,10 +15874,19 @@ export const OPERATIONS = {
     confirmAdministratorPasswordReset: { id: "confirmAdministratorPasswordReset", method: "POST", path: "/v1/auth/admin/password-reset/confirm", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     signInAdministrator: { id: "signInAdministrator", method: "POST", path: "/v1/auth/admin/sign-in", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     finishAdministratorSignIn: { id: "finishAdministratorSignIn", method: "POST", path: "/v1/auth/admin/second-factor", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
+    requestPasskeyForSignIn: { id: "requestPasskeyForSignIn", method: "POST", path: "/v1/auth/admin/second-factor/passkey-options", tags: ["Passkeys"], body: { contentType: "application/json" } },
+    requestAdministratorPasskey: { id: "requestAdministratorPasskey", method: "POST", path: "/v1/auth/admin/passkeys/options", tags: ["Passkeys"] },
+    signInAdministratorWithPasskey: { id: "signInAdministratorWithPasskey", method: "POST", path: "/v1/auth/admin/passkeys/sign-in", tags: ["Passkeys"], body: { contentType: "application/json" } },
     acceptInvitation: { id: "acceptInvitation", method: "POST", path: "/v1/auth/admin/invitations/accept", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
+    listIdentityProviders: { id: "listIdentityProviders", method: "GET", path: "/v1/auth/admin/providers", tags: ["Administrator sessions"] },
+    startProviderSignIn: { id: "startProviderSignIn", method: "POST", path: "/v1/auth/admin/providers/start", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
+    exchangeProviderCode: { id: "exchangeProviderCode", method: "POST", path: "/v1/auth/admin/code/exchange", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
+    joinIdentity: { id: "joinIdentity", method: "POST", path: "/v1/auth/admin/identities", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
+    requestIdentityCode: { id: "requestIdentityCode", method: "POST", path: "/v1/auth/admin/identities/codes", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     getProfile: { id: "getProfile", method: "GET", path: "/v1/me", tags: ["Administrators"], security: [[{ scheme: "admin", kind: "bearer" }]] },
     updateProfile: { id: "updateProfile", method: "PATCH", path: "/v1/me", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     proveIdentity: { id: "proveIdentity", method: "POST", path: "/v1/me/proof", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    requestPasskeyForProof: { id: "requestPasskeyForProof", method: "POST", path: "/v1/me/proof/passkey-options", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     renewRecoveryCodes: { id: "renewRecoveryCodes", method: "POST", path: "/v1/me/recovery-codes", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     getSecondFactors: { id: "getSecondFactors", method: "GET", path: "/v1/me/second-factors", tags: ["Second factors"], security: [[{ scheme: "admin", kind: "bearer" }]] },
     beginTotp: { id: "beginTotp", method: "POST", path: "/v1/me/second-factors/totp", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
@@ -15267,12 +15896,18 @@ export const OPERATIONS = {
     putOwnAvatar: { id: "putOwnAvatar", method: "PUT", path: "/v1/me/avatar", tags: ["Administrators"], body: { contentType: "application/octet-stream" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     deleteOwnAvatar: { id: "deleteOwnAvatar", method: "DELETE", path: "/v1/me/avatar", tags: ["Administrators"], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     changeOwnPassword: { id: "changeOwnPassword", method: "PUT", path: "/v1/me/password", tags: ["Own account"], body: { contentType: "application/json" }, responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
+    removePassword: { id: "removePassword", method: "DELETE", path: "/v1/me/password", tags: ["Administrators"], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     removePhone: { id: "removePhone", method: "DELETE", path: "/v1/me/phone", tags: ["Administrators"], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     requestPhoneCode: { id: "requestPhoneCode", method: "POST", path: "/v1/me/phone/code", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     verifyPhone: { id: "verifyPhone", method: "POST", path: "/v1/me/phone/verification", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     listOwnSessions: { id: "listOwnSessions", method: "GET", path: "/v1/me/sessions", tags: ["Own account"], params: [{ name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     endOtherOwnSessions: { id: "endOtherOwnSessions", method: "DELETE", path: "/v1/me/sessions", tags: ["Own account"], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     endOwnSession: { id: "endOwnSession", method: "DELETE", path: "/v1/me/sessions/{signInSessionId}", tags: ["Own account"], params: [{ name: "signInSessionId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
+    addAdministratorPasskey: { id: "addAdministratorPasskey", method: "POST", path: "/v1/me/second-factors/passkeys", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    requestAdministratorPasskeyCreation: { id: "requestAdministratorPasskeyCreation", method: "POST", path: "/v1/me/second-factors/passkeys/options", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    listIdentities: { id: "listIdentities", method: "GET", path: "/v1/me/identities", tags: ["Administrators"], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    addIdentity: { id: "addIdentity", method: "POST", path: "/v1/me/identities", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    removeIdentity: { id: "removeIdentity", method: "DELETE", path: "/v1/me/identities/{identityId}", tags: ["Administrators"], params: [{ name: "identityId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     createOrganization: { id: "createOrganization", method: "POST", path: "/v1/organizations", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getClubBySlug: { id: "getClubBySlug", method: "GET", path: "/v1/clubs/by-slug/{slug}", tags: ["Clubs"], params: [{ name: "slug", in: "path" }] },
     getClub: { id: "getClub", method: "GET", path: "/v1/clubs/{clubId}", tags: ["Clubs"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -15284,6 +15919,9 @@ export const OPERATIONS = {
     inviteMember: { id: "inviteMember", method: "POST", path: "/v1/clubs/{clubId}/members", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     removeMember: { id: "removeMember", method: "DELETE", path: "/v1/clubs/{clubId}/members/{administratorId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "administratorId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     changeMemberRole: { id: "changeMemberRole", method: "PATCH", path: "/v1/clubs/{clubId}/members/{administratorId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "administratorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    getIdentityProvider: { id: "getIdentityProvider", method: "GET", path: "/v1/clubs/{clubId}/identity-provider", tags: ["Members"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    setIdentityProvider: { id: "setIdentityProvider", method: "PUT", path: "/v1/clubs/{clubId}/identity-provider", tags: ["Members"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    removeIdentityProvider: { id: "removeIdentityProvider", method: "DELETE", path: "/v1/clubs/{clubId}/identity-provider", tags: ["Members"], params: [{ name: "clubId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     getSignInRules: { id: "getSignInRules", method: "GET", path: "/v1/clubs/{clubId}/sign-in-rules", tags: ["Members"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     setSignInRules: { id: "setSignInRules", method: "PUT", path: "/v1/clubs/{clubId}/sign-in-rules", tags: ["Members"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     revokeInvitation: { id: "revokeInvitation", method: "DELETE", path: "/v1/clubs/{clubId}/invitations/{invitationId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "invitationId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
@@ -15292,6 +15930,7 @@ export const OPERATIONS = {
     getStudent: { id: "getStudent", method: "GET", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeStudent: { id: "removeStudent", method: "DELETE", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     updateStudent: { id: "updateStudent", method: "PATCH", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    createStudentSessionLink: { id: "createStudentSessionLink", method: "POST", path: "/v1/clubs/{clubId}/students/{studentId}/session-links", tags: ["Student sessions"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     listCourses: { id: "listCourses", method: "GET", path: "/v1/clubs/{clubId}/courses", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "updated_since", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     createCourse: { id: "createCourse", method: "POST", path: "/v1/clubs/{clubId}/courses", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getCourse: { id: "getCourse", method: "GET", path: "/v1/clubs/{clubId}/courses/{courseId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -15616,6 +16255,8 @@ export const OPERATIONS = {
     getClubPlan: { id: "getClubPlan", method: "GET", path: "/v1/clubs/{clubId}/plan", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     listAddOns: { id: "listAddOns", method: "GET", path: "/v1/clubs/{clubId}/add-ons", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     buyAddOn: { id: "buyAddOn", method: "POST", path: "/v1/clubs/{clubId}/add-ons", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    openCheckout: { id: "openCheckout", method: "POST", path: "/v1/clubs/{clubId}/billing/checkout-sessions", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    openBillingPortal: { id: "openBillingPortal", method: "POST", path: "/v1/clubs/{clubId}/billing/portal-sessions", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     receiveBillingNotice: { id: "receiveBillingNotice", method: "POST", path: "/webhooks/billing", tags: ["Notices"], body: { contentType: "application/json" } },
     receiveMailEvents: { id: "receiveMailEvents", method: "POST", path: "/webhooks/mail/{token}", tags: ["Notices"], params: [{ name: "token", in: "path" }], body: { contentType: "application/json" } },
     receiveProviderNotice: { id: "receiveProviderNotice", method: "POST", path: "/webhooks/mail/{provider}/{token}", tags: ["Notices"], params: [{ name: "provider", in: "path" }, { name: "token", in: "path" }], body: { contentType: "application/json" } },

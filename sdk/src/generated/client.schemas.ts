@@ -2148,7 +2148,7 @@ export type SessionLinkCreation = {
      * A page of the classroom, as a path from its root with an optional query and fragment, percent-encoded as a browser writes it: `/courses/abc?tab=files`. 1 to 500 characters. It never leaves the classroom: dot segments, encoded slashes in the path, backslashes and a second slash at the beginning are `422 invalid_request`.
      * @minLength 1
      * @maxLength 500
-     * @pattern ^/(?![/\\])[!-\[\]-~]*$
+     * @pattern ^/(?:[!-.0-\[\]-~][!-\[\]-~]*)?$
      */
     path?: string;
 };

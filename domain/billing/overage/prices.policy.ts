@@ -1,6 +1,6 @@
 /** The prices of overage: packs of a resource, with a price per plan and currency (BILL-9). */
 import { dinero, multiply, toSnapshot } from 'dinero.js';
-import * as iso4217 from 'dinero.js/currencies';
+import { BRL, EUR, GBP, JPY, USD } from 'dinero.js/currencies';
 import type { BilledResource, PlanName } from '../../../entities/billing/values.ts';
 import { addOns } from '../plans.policy.ts';
 
@@ -13,6 +13,12 @@ export const packSizes = {
 /** The codes of ISO 4217, in lower case as the payment processor writes them. */
 export const pricedCurrencies = ['usd', 'eur', 'gbp', 'brl', 'jpy'] as const;
 export type PricedCurrency = (typeof pricedCurrencies)[number];
+
+/** As ISO 4217 lists them, with their decimals. */
+const currencies = { usd: USD, eur: EUR, gbp: GBP, brl: BRL, jpy: JPY } as const satisfies Record<
+  PricedCurrency,
+  object
+>;
 
 /** In the smallest unit of the currency, which is the unit itself for the yen. */
 type PackPrices = Readonly<Record<BilledResource, Readonly<Record<PricedCurrency, number>>>>;
@@ -60,7 +66,6 @@ export function priceOfPacks(
 ): number | undefined {
   const priced = pricedCurrencies.find((one) => one === currency);
   if (priced === undefined) return undefined;
-  const code = priced.toUpperCase() as Uppercase<PricedCurrency>;
-  const price = dinero({ amount: packPrices[plan][resource][priced], currency: iso4217[code] });
+  const price = dinero({ amount: packPrices[plan][resource][priced], currency: currencies[priced] });
   return toSnapshot(multiply(price, packs)).amount;
 }

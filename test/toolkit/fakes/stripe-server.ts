@@ -62,12 +62,13 @@ export interface StripeServer extends StripeLedger {
 export async function startStripe(): Promise<StripeServer> {
   const keys = createKeyMemory();
   const { ledger, post, get } = createLedger();
+  const pathFates: Record<string, Fate[]> = {};
   const stripe = Object.assign(ledger, {
     secretKey: `sk_test_${crypto.randomUUID()}`,
     payments: [] as TestPayment[],
     calls: [] as string[],
     fates: [] as Fate[],
-    pathFates: {} as Record<string, Fate[]>,
+    pathFates,
     delayMs: 0,
     up: true,
     forgetKeys: () => keys.forget(),

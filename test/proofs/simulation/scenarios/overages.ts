@@ -121,8 +121,13 @@ export async function overages(sim: Simulation, ground: Footing): Promise<Stage>
       if (which === 1)
         return {
           label: 'the excess grows',
-          run: () =>
-            sim.db.transaction((tx) => recordOverage(tx, clubId, 'students', 200 + decisions.choose(3) * 100, now())),
+          run() {
+            // A request may have begun in a month that another process has closed meanwhile.
+            const month = decisions.choose(months.length + 1);
+            const at = month === 0 ? now() : new Date(`${months[month - 1]}T12:00:00Z`);
+            const excess = 200 + decisions.choose(3) * 100;
+            return sim.db.transaction((tx) => recordOverage(tx, clubId, 'students', excess, at));
+          },
         };
       if (which < 5) {
         const event = story[decisions.choose(story.length)];

@@ -443,7 +443,6 @@ export const declarations = {
       text(
         'SENDGRID_VERIFICATION_KEY',
         "The public key of SendGrid's signed Event Webhook, in base64. It is needed if `MAIL_PROVIDERS` names `sendgrid`.",
-        { pattern: /^[A-Za-z0-9+/]+=*$/ },
       ),
     ),
     resendWebhookSecret: optional(
@@ -649,12 +648,12 @@ function mailProviderMistakes(mail: Read<typeof declarations.mail>): string[] {
     mail.providers.includes(provider) && value === undefined
       ? [`${name} is missing: MAIL_PROVIDERS names ${provider}`]
       : [];
-  const { sendgridVerificationKey: key } = mail;
+  const { sendgridVerificationKey: publicKey } = mail;
   return [
     ...missing('mailgun', 'MAILGUN_SIGNING_KEY', mail.mailgunSigningKey),
-    ...missing('sendgrid', 'SENDGRID_VERIFICATION_KEY', key),
+    ...missing('sendgrid', 'SENDGRID_VERIFICATION_KEY', publicKey),
     ...missing('resend', 'RESEND_WEBHOOK_SECRET', mail.resendWebhookSecret),
-    ...(key === undefined || sendgridKeyIn(key)
+    ...(publicKey === undefined || sendgridKeyIn(publicKey)
       ? []
       : ['SENDGRID_VERIFICATION_KEY must be a public key of the curve P-256']),
   ];

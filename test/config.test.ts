@@ -6,6 +6,7 @@ import path from 'node:path';
 import { format, inspect } from 'node:util';
 import { ConfigError, readConfig, type Environment } from '../config.ts';
 import { Secret } from '../platform/core/secret.ts';
+import { providerKeys, providerSettings } from './toolkit/builders/provider-keys.ts';
 import { eachCase } from './toolkit/assert/each-case.ts';
 
 const masterKey = randomBytes(32).toString('base64');
@@ -211,6 +212,11 @@ describe('the configuration', () => {
       '<a@example.com>, <b@example.com>',
     ],
     MAIL_NOTICE_TOKEN: ['too-short', 'with/a/slash/in/it', 'x'.repeat(129)],
+    MAIL_PROVIDERS: ['ses', 'postmark,unheard'],
+    MAIL_RETURN_ADDRESS: ['bounces', 'a+b@example.com', 'Bounces <b@example.com>', `${'x'.repeat(28)}@example.com`],
+    REPORT_MAILBOX_URL: ['pop3://mail.example.com', 'imap.example.com'],
+    RESEND_WEBHOOK_SECRET: ['whsec_', 'secret', 'whsec_short'],
+    SENDGRID_VERIFICATION_KEY: ['AAAA', '-----BEGIN PUBLIC KEY-----'],
     SES_TOPIC_ARN: ['mails', 'arn:aws:sqs:eu-west-1:123456789012:mails', 'arn:aws:sns:eu-west-1:12:mails'],
     MAIL_WARM_UP: ['0', '10,', '10, 20', 'none', '-1'],
     OCR_COMMAND: [
@@ -255,6 +261,18 @@ describe('the configuration', () => {
       });
     });
   }
+
+  it('needs the key of each mail provider that signs its notices', () => {
+    expect(problemsOf({ ...required, MAIL_PROVIDERS: 'postmark,brevo' })).to.deep.equal([]);
+    expect(problemsOf({ ...required, MAIL_PROVIDERS: 'mailgun,sendgrid,resend' })).to.deep.equal([
+      'MAILGUN_SIGNING_KEY is missing: MAIL_PROVIDERS names mailgun',
+      'SENDGRID_VERIFICATION_KEY is missing: MAIL_PROVIDERS names sendgrid',
+      'RESEND_WEBHOOK_SECRET is missing: MAIL_PROVIDERS names resend',
+    ]);
+    const { mail } = readConfig({ ...required, ...providerSettings });
+    expect(mail.providers).to.have.length(5);
+    expect(inspect(mail)).not.to.include(providerKeys.mailgun);
+  });
 
   it('by default starts new clubs on the trial plan, and lets an administrator own ten clubs', () => {
     expect(readConfig(required).newClubs).to.deep.equal({ plan: 'trial', perAdministrator: 10 });

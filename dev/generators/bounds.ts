@@ -26,6 +26,8 @@ import { codeTries, withheldTriesADay, wrongCodesADay } from '../../domain/mail/
 import { tokenLifetimeMs } from '../../domain/mail/codes/one-time-tokens.ts';
 import { requestRules } from '../../domain/mail/transactional/request-bounds.policy.ts';
 import { suppressionsPerClub } from '../../domain/mail/suppressions/suppressions.ts';
+import { fetchingRules } from '../../domain/mail/notices/reports/fetch-reports.ts';
+import { mostReportBytes, reportThreadRules } from '../../domain/mail/notices/reports/read-report.ts';
 import { ocrRules } from '../../domain/knowledge/indexing/ocr.policy.ts';
 import { folderRules } from '../../domain/media/library/folders.ts';
 import { mediaRules, mostBytes, resumableRules } from '../../domain/media/media.policy.ts';
@@ -393,6 +395,18 @@ const sizes: Section = {
       of: 'call',
       most: `${number(noticeBounds.values)}, ${noticeBounds.depth}`,
       beyond: '`400 malformed_request`',
+    },
+    {
+      what: 'A delivery report: what is read of it, and the CPU time for it',
+      of: 'message',
+      most: `${number(mostReportBytes)} bytes, ${reportThreadRules.workMs / 1_000} s`,
+      beyond: 'posted: `400 malformed_request`; fetched: the rest is not read, and the message stays',
+    },
+    {
+      what: 'Messages that a run reads in the mailbox of reports',
+      of: 'mailbox',
+      most: `${number(20 * fetchingRules.messages)} every 5 min`,
+      beyond: 'the next run reads the rest',
     },
     { what: 'The head of a request', of: 'call', most: '16 KB', beyond: '`431 headers_too_large`' },
     ...Object.entries(mostBytes).map(([purpose, of]) => ({

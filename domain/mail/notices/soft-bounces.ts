@@ -7,7 +7,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
 /** After this many soft bounces in a row, the address is suppressed as if it did not exist. */
-export const softBouncesBeforeSuppression = 5;
+const softBouncesBeforeSuppression = 5;
 
 /** Ids of mails whose events changed in this transaction. */
 interface ChangedMails {

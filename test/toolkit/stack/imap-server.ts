@@ -38,7 +38,12 @@ export async function startImapServer(certificate?: Certificate & { authority: s
   const child = spawn(
     program,
     [
-      ...['-listen', `127.0.0.1:${port}`, '-username', user, '-password', password],
+      '-listen',
+      `127.0.0.1:${port}`,
+      '-username',
+      user,
+      '-password',
+      password,
       ...(certificate ? ['-tls-cert', files.cert, '-tls-key', files.key] : ['-insecure-auth']),
     ],
     { stdio: 'ignore' },

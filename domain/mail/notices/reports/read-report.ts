@@ -5,7 +5,7 @@ import { createThreads } from '../../../../platform/infra/threads/bounded-thread
 import type { ReadMessage } from './report-thread.ts';
 
 /** The limits of a process's threads. */
-const reportThreadRules = {
+export const reportThreadRules = {
   threads: 2,
   /** CPU time. A usual report takes some milliseconds. */
   workMs: 2_000,

@@ -30,7 +30,7 @@ const mostLines = 2_000;
  * @param text groups of fields, separated by empty lines. A line that begins with a blank continues the field before it
  * @returns the fields of each group by their name in lower case. If a field occurs several times, the first counts
  */
-export function fieldGroups(text: string): Fields[] {
+function fieldGroups(text: string): Fields[] {
   const groups: Map<string, string>[] = [];
   let group = new Map<string, string>();
   let name: string | undefined;

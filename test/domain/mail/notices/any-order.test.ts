@@ -71,8 +71,8 @@ describe('the events of a provider, in any order and repeated (BNC-8)', function
       order: { addressKey: 'ASC' },
     });
     return {
-      mails: rows.map(({ status, sentAt: sent, deliveredAt, bouncedAt, softBouncedAt, complainedAt }) =>
-        [status, sent, deliveredAt, bouncedAt, softBouncedAt, complainedAt].map(String),
+      mails: rows.map(({ status, sentAt: handedOverAt, deliveredAt, bouncedAt, softBouncedAt, complainedAt }) =>
+        [status, handedOverAt, deliveredAt, bouncedAt, softBouncedAt, complainedAt].map(String),
       ),
       suppressions: suppressions.map(({ addressKey, reason, fromSoftBounces }) =>
         [addressKey.toString('hex'), reason, fromSoftBounces].join(' '),
@@ -94,7 +94,7 @@ describe('the events of a provider, in any order and repeated (BNC-8)', function
           });
           const post = async (indexes: readonly number[]) => {
             for (const index of indexes) {
-              const { raw, headers } = notices[index] ?? { raw: '', headers: {} as Record<string, string> };
+              const { raw, headers } = notices[index] ?? { raw: '', headers: {} };
               const notice = { raw: Buffer.from(raw), header: (name: string) => headers[name] ?? '', now };
               const read = readers[provider]?.(notice);
               if (!read) throw new Error(`${provider} has no reader`);

@@ -340,19 +340,19 @@ export function recipients(
           };
         case 4: {
           const lot = decisions.choose(40);
-          const kind = decisions.pick(['delivered', 'bounced', 'soft_bounced', 'complained'] as const);
+          const event = decisions.pick(['delivered', 'bounced', 'soft_bounced', 'complained'] as const);
           const provider = decisions.pick(['postmark', 'mailgun'] as const);
           const times = decisions.pick([1, 1, 2] as const);
           return {
-            label: `${provider} reports ${times} times that a mail was ${kind}`,
+            label: `${provider} reports ${times} times that a mail was ${event}`,
             async run() {
               const acceptedMails = server.log.filter((handed) => handed.isAccepted);
               const about = acceptedMails[lot % Math.max(1, acceptedMails.length)];
               if (!about) return;
               const at = new Date(Math.floor(sim.time.now / 1_000) * 1_000);
-              const post = receiverOf(sim, provider, { kind, at, mailId: about.key });
+              const post = receiverOf(sim, provider, { kind: event, at, mailId: about.key });
               for (let time = 0; time < times; time++) await post();
-              reported.push({ mailId: about.key, kind, at });
+              reported.push({ mailId: about.key, kind: event, at });
             },
           };
         }
@@ -366,12 +366,12 @@ export function recipients(
       const rows = await sim.postgres.ask<Record<ReportedMail['kind'], Date | null> & { id: Id }>(
         `SELECT id, delivered_at AS delivered, bounced_at AS bounced, soft_bounced_at AS soft_bounced, complained_at AS complained FROM mails`,
       );
-      for (const { mailId, kind, at } of reported) {
-        const recordedAt = rows.find(({ id }) => id === mailId)?.[kind];
+      for (const { mailId, kind: event, at } of reported) {
+        const recordedAt = rows.find(({ id }) => id === mailId)?.[event];
         mustHold(
           recordedAt !== undefined && recordedAt !== null && recordedAt.getTime() <= at.getTime(),
           'an effect that happened is recorded',
-          () => `mail ${mailId} was ${kind} at ${at.toISOString()}, but its row says ${String(recordedAt)}`,
+          () => `mail ${mailId} was ${event} at ${at.toISOString()}, but its row says ${String(recordedAt)}`,
         );
       }
     },

@@ -258,7 +258,7 @@ export type UpdateOwnStudentVariables = {
     headers?: UpdateOwnStudentHeaders;
 };
 
-export type ListStudentPasskeysResult = {
+export type GetStudentPasskeysResult = {
     data: PasskeyList;
 };
 
@@ -12316,7 +12316,7 @@ export type Ops = {
     };
     getStudentPasskeys: {
         args: {};
-        result: ListStudentPasskeysResult;
+        result: GetStudentPasskeysResult;
     };
     addStudentPasskey: {
         args: {

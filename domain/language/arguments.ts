@@ -242,6 +242,8 @@ export interface MessageArguments {
   'refusal.password_repeats': Record<never, never>;
   'refusal.password_known': Record<never, never>;
   'refusal.password_personal': Record<never, never>;
+  'refusal.passkey_limit_reached': Record<never, never>;
+  'refusal.passkey_refused': Record<never, never>;
   'refusal.password_exists': Record<never, never>;
   'refusal.token_gone': Record<never, never>;
   'refusal.registration_link_used_up': Record<never, never>;

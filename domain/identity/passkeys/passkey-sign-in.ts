@@ -4,7 +4,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { StudentDeps } from '../../deps.ts';
 import { openAdministratorSession, sessionAfterFirstFactor } from '../accounts/administrator-accounts.ts';
-import { invalidCredentials } from '../accounts/credentials.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
 import { openStudentSession } from '../accounts/student-accounts.ts';
 import type { Client } from '../sessions/sessions.ts';
 import {
@@ -20,6 +20,9 @@ import { originOf } from './sites.policy.ts';
 
 type Assertion = RecordOf<'PasskeyAssertion'>;
 type Options = RecordOf<'PasskeyRequestOptions'>;
+
+/** The error is the same for every fault. */
+const passkeyRefused = () => new RefusalToPerson('invalid_credentials', 'refusal.passkey_refused');
 
 /** @returns the options of `navigator.credentials.get()`. They name no account, so they are alike for all accounts */
 export function offerAdministratorSignIn({ vault, passkeySites }: PasskeyDeps, now: Date): Options {
@@ -45,10 +48,10 @@ export async function signInAdministratorWithPasskey(
   const expected = { use, rpId: dashboard.rpId, origin: originOf(dashboard), needsHandle: true };
   const passkey = await findAdministratorPasskey(db, assertion.id);
   const checked = await checkAssertion(vault, assertion, expected, passkey, now);
-  if (!checked) throw invalidCredentials();
+  if (!checked) throw passkeyRefused();
   const result = await db.transaction(async (tx) => {
     await tx.one(sql`SELECT 1 FROM administrators WHERE id = ${checked.ownerId} FOR NO KEY UPDATE`);
-    if (!(await useAssertion(tx, checked, now))) throw invalidCredentials();
+    if (!(await useAssertion(tx, checked, now))) throw passkeyRefused();
     const origin = { openedBy: 'passkey', withSecondFactor: true, ...client } as const;
     return openAdministratorSession(tx, { storage, vault }, checked.ownerId, origin, now);
   });
@@ -66,13 +69,13 @@ export async function signInStudentWithPasskey(
   const { slug, passkey } = await findStudentPasskey(db, clubId, assertion.id);
   const expected = { use, rpId: classroom.rpId, origin: originOf(classroom, slug), needsHandle: true };
   const checked = await checkAssertion(vault, assertion, expected, passkey, now);
-  if (!checked) throw invalidCredentials();
+  if (!checked) throw passkeyRefused();
   return db.transaction(async (tx) => {
     // The student may have been removed after the check.
     const living = await tx.one(
       sql`SELECT 1 FROM students WHERE id = ${checked.ownerId} AND removed_at IS NULL FOR NO KEY UPDATE`,
     );
-    if (!living || !(await useAssertion(tx, checked, now))) throw invalidCredentials();
+    if (!living || !(await useAssertion(tx, checked, now))) throw passkeyRefused();
     return openStudentSession(tx, storage, checked.ownerId, { openedBy: 'passkey', ...client }, now);
   });
 }

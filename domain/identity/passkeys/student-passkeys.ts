@@ -7,6 +7,7 @@ import { hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
 import { requestMail } from '../../mail/transactional/requests.ts';
 import { descriptorOf } from './assertions.ts';
 import { passkeyRules } from './passkeys.policy.ts';
@@ -61,10 +62,7 @@ export async function addStudentPasskey(
     await lockAccount(tx, studentId);
     const { passkeys } = await getStudentPasskeys(tx, studentId);
     if (passkeys.length >= passkeyRules.perStudent)
-      throw new DomainError(
-        'passkey_limit_reached',
-        `An account has at most ${passkeyRules.perStudent} passkeys. Remove one first.`,
-      );
+      throw new RefusalToPerson('passkey_limit_reached', 'refusal.passkey_limit_reached');
     const row = await storePasskey(tx, { studentId, clubId, name }, checked, now);
     await requestMail(tx, vault, { template: 'student_passkey_added', clubId, recipient: { studentId }, email }, now);
     return presentPasskey(row);

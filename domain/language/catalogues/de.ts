@@ -374,6 +374,9 @@ export const de: Catalogue = {
     'Das Passwort gehört zu denen, die zuerst geraten werden, oder ähnelt einem davon; bitte wähle ein anderes.',
   'refusal.password_personal':
     'Das Passwort ist kaum mehr als deine E-Mail-Adresse, dein Name oder der Name des Clubs; bitte wähle ein anderes.',
+  'refusal.passkey_limit_reached': 'Dein Konto hat schon so viele Passkeys, wie es haben darf. Entferne zuerst einen.',
+  'refusal.passkey_refused':
+    'Dieser Passkey wurde nicht angenommen. Versuche es noch einmal oder melde dich auf andere Weise an.',
   'refusal.password_exists': 'Das Konto hat schon ein Passwort. Setze es zurück, um es zu ändern.',
   'refusal.token_gone':
     'Dieser Link oder Code ist nicht gültig: Er wurde schon benutzt, ist abgelaufen oder hat nie existiert.',

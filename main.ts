@@ -46,6 +46,11 @@ const commands: Readonly<Record<string, Command>> = {
     argument: 'SINCE',
     run: async (since) => (await import('./commands/reconcile-add-ons.ts')).main(since),
   },
+  'reset-factors': {
+    does: 'removes all second factors of an administrator, named by id or e-mail, who has lost them, and ends',
+    argument: 'ADMINISTRATOR',
+    run: async (administrator) => (await import('./commands/reset-factors.ts')).main(administrator),
+  },
   worker: {
     does: 'runs workflows and activities until it gets a stop signal',
     run: async () => (await traced(() => import('./worker/main.ts'))).main(),
@@ -61,7 +66,7 @@ const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
 if (command && args.length === (command.argument === undefined ? 0 : 1)) await command.run(args[0] ?? '');
 else {
   const usages = Object.entries(commands).map(([known, { argument = '', does }]) => [`${known} ${argument}`, does]);
-  const list = usages.map(([usage = '', does]) => `  ${usage.padEnd(24)} ${does}\n`);
+  const list = usages.map(([usage = '', does]) => `  ${usage.padEnd(28)} ${does}\n`);
   process.stderr.write(`Name one of these commands:\n${list.join('')}`);
   process.exitCode = 2;
 }

@@ -31,6 +31,7 @@ import { forgetNetwork } from './identity/accounts/pending-sign-ups.ts';
 import { accountMails } from './identity/mails.ts';
 import { removeOldKeys } from './identity/api-keys/api-keys.ts';
 import { removeExpiredChallenges } from './identity/factors/challenges.ts';
+import { removeUnconfirmedFactors } from './identity/factors/factors.ts';
 import { removeExpiredJoins } from './identity/providers/joins.ts';
 import { removeSpentSignIns } from './identity/providers/sign-in-tokens.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions/sessions.ts';
@@ -242,6 +243,7 @@ export const contexts = {
       { run: ({ db }, now) => removeSpentSignIns(db, now) },
       { run: ({ db }, now) => removeExpiredJoins(db, now) },
       { run: ({ db }, now) => removeExpiredChallenges(db, now) },
+      { run: ({ db }, now) => removeUnconfirmedFactors(db, now) },
       { run: ({ db }, now) => removeOldKeys(db, now) },
       {
         async run(deps) {

@@ -15,15 +15,16 @@ const run = (args: readonly string[]) => {
 };
 
 const list = `Name one of these commands:
-  migrate                  migrates the database to the newest schema, and ends
-  setup                    creates namespace, search attributes and schedules in Temporal, sets the limits of the role in Postgres, and ends
-  doctor                   tries every connection, says what to do about each problem, and ends
-  api                      serves the API until it gets a stop signal
-  reseal                   seals all values under a key of MASTER_KEYS_OLD again under MASTER_KEY, and ends
-  amounts                  lists purchases whose stored amount may be wrong, changes nothing, and ends
-  reconcile-add-ons SINCE  restores the paid add-ons that a failover lost since a time such as 2026-03-01T00:00:00Z, and ends
-  worker                   runs workflows and activities until it gets a stop signal
-  promote                  makes this build the current build, once its workers poll all task queues, and ends
+  migrate                      migrates the database to the newest schema, and ends
+  setup                        creates namespace, search attributes and schedules in Temporal, sets the limits of the role in Postgres, and ends
+  doctor                       tries every connection, says what to do about each problem, and ends
+  api                          serves the API until it gets a stop signal
+  reseal                       seals all values under a key of MASTER_KEYS_OLD again under MASTER_KEY, and ends
+  amounts                      lists purchases whose stored amount may be wrong, changes nothing, and ends
+  reconcile-add-ons SINCE      restores the paid add-ons that a failover lost since a time such as 2026-03-01T00:00:00Z, and ends
+  reset-factors ADMINISTRATOR  removes all second factors of an administrator, named by id or e-mail, who has lost them, and ends
+  worker                       runs workflows and activities until it gets a stop signal
+  promote                      makes this build the current build, once its workers poll all task queues, and ends
 `;
 
 describe('main', () => {

@@ -30,6 +30,7 @@ import * as members from './people/members.ts';
 import * as mentorships from './learning/mentorships.ts';
 import * as meta from './meta.ts';
 import * as repositories from './learning/repositories.ts';
+import * as secondFactors from './people/second-factors.ts';
 import * as standing from './people/standing.ts';
 import * as sales from './club/sales.ts';
 import * as studentImports from './people/student-imports.ts';
@@ -70,6 +71,7 @@ export const operations: Operations = {
   ...mentorships,
   ...meta,
   ...repositories,
+  ...secondFactors,
   ...standing,
   ...sales,
   ...studentImports,

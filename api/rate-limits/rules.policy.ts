@@ -175,6 +175,7 @@ export const rules: readonly Rule[] = [
     ...credentials,
     whenDown: 'local', // only the classroom's credential routes are refused (LIM-18); here the local limit prevents guessing (DEC-29)
   },
+  { name: 'Proofs in a session', methods: ['POST'], path: '/v1/me/proof', ...credentials, whenDown: 'local' },
   { name: 'Classroom sign-up', methods: ['POST'], path: `${classroom}/sign-up`, ...credentials, whenDown: 'refuse' },
   {
     name: 'Notices of sales platforms and mail providers',

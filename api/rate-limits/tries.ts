@@ -101,6 +101,20 @@ export async function tryFactor<T>(limiter: Counting, of: FactorTry, prove: () =
   return within(limiter, { now: of.now, whenDown: 'refuse' }, 'invalid_credentials', counts, prove);
 }
 
+/**
+ * Counts wrong proofs in a session (FAC-7). Each session has a count of its own.
+ * @param account as at a sign-in
+ * @throws DomainError rate_limited, rate_limit_unavailable, and the errors of `prove`
+ */
+export async function tryProof<T>(
+  limiter: Counting,
+  { account, sessionId, now }: { account: string; sessionId: string; now: number },
+  prove: () => Promise<T>,
+): Promise<T> {
+  const counts = async () => wrongFactors.map((budget) => ({ budget, subject: `${account} ${sessionId}` }));
+  return within(limiter, { now, whenDown: 'refuse' }, 'invalid_credentials', counts, prove);
+}
+
 async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {
   // Looked up even for a known device. Otherwise the time of the answer would reveal that the device is known.
   const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);

@@ -99,6 +99,31 @@ export interface paths {
         get: operations["getProfile"];
         patch: operations["updateProfile"];
     };
+    "/v1/me/proof": {
+        parameters: {};
+        post: operations["proveIdentity"];
+    };
+    "/v1/me/recovery-codes": {
+        parameters: {};
+        post: operations["renewRecoveryCodes"];
+    };
+    "/v1/me/second-factors": {
+        parameters: {};
+        get: operations["getSecondFactors"];
+    };
+    "/v1/me/second-factors/totp": {
+        parameters: {};
+        post: operations["beginTotp"];
+    };
+    "/v1/me/second-factors/{factorId}": {
+        parameters: {};
+        delete: operations["removeSecondFactor"];
+        patch: operations["renameSecondFactor"];
+    };
+    "/v1/me/second-factors/{factorId}/confirm": {
+        parameters: {};
+        post: operations["confirmTotp"];
+    };
     "/v1/me/identities": {
         parameters: {};
         get: operations["listIdentities"];
@@ -1325,7 +1350,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "provider_sign_in_failed" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "second_factor_required" | "club_requires_second_factor" | "club_requires_provider" | "fresh_factor_required" | "identity_not_joined" | "provider_session_limited" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "sign_in_rule_not_met" | "last_sign_in_method" | "identity_limit_reached" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "provider_sign_in_failed" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "second_factor_required" | "club_requires_second_factor" | "club_requires_provider" | "fresh_factor_required" | "identity_not_joined" | "provider_session_limited" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "sign_in_rule_not_met" | "no_second_factor" | "factor_limit_reached" | "last_sign_in_method" | "identity_limit_reached" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         SecondFactorMethod: "totp" | "recovery_code" | "passkey";
         SecondFactorChallenge: {
             token: string;
@@ -1504,6 +1529,46 @@ export interface components {
         ProfileChange: {
             language: components["schemas"]["SpokenLanguageInput"];
         };
+        ProofInput: {
+            password?: string;
+            code?: components["schemas"]["TotpCode"];
+            recovery_code?: components["schemas"]["RecoveryCodeInput"];
+        };
+        Proof: {
+            fresh_until: string;
+            with_second_factor: boolean;
+        };
+        RecoveryCodes: {
+            recovery_codes: string[];
+        };
+        SecondFactor: {
+            id: string;
+            kind: "totp" | "passkey";
+            name: string;
+            created_at: string;
+            last_used_at?: string;
+        };
+        SecondFactors: {
+            factors: components["schemas"]["SecondFactor"][];
+            recovery_codes_left: number;
+        };
+        SecondFactorNameText: string;
+        SecondFactorName: {
+            name: components["schemas"]["SecondFactorNameText"];
+        };
+        TotpSetup: {
+            id: string;
+            secret: string;
+            uri: string;
+            expires_at: string;
+        };
+        TotpConfirmation: {
+            code: components["schemas"]["TotpCode"];
+        };
+        EnrolledSecondFactor: {
+            factor: components["schemas"]["SecondFactor"];
+            recovery_codes?: string[];
+        };
         Identity: {
             id: string;
             provider_id: string;
@@ -1587,6 +1652,7 @@ export interface components {
             email: string;
             role: components["schemas"]["Role"];
             status: "active" | "invited";
+            has_second_factor?: boolean;
             joined_at?: string;
             invited_at?: string;
             expires_at?: string;
@@ -3603,7 +3669,7 @@ export interface components {
             created_at: string;
         };
         AuditActor: {
-            kind: "administrator" | "api_key";
+            kind: "administrator" | "api_key" | "operator";
             id: string;
         };
         AuditRecord: {
@@ -4387,6 +4453,7 @@ export interface components {
     };
     parameters: {
         ClubId: string;
+        FactorId: string;
         IdentityId: string;
         ClubSlug: string;
         mailLanguage: components["schemas"]["SpokenLanguageInput"];
@@ -4924,6 +4991,145 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["AdministratorProfile"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    proveIdentity: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProofInput"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Proof"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    renewRecoveryCodes: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RecoveryCodes"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getSecondFactors: {
+        parameters: {};
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SecondFactors"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    beginTotp: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecondFactorName"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["TotpSetup"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeSecondFactor: {
+        parameters: {
+            path: {
+                factorId: components["parameters"]["FactorId"];
+            };
+        };
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    renameSecondFactor: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                factorId: components["parameters"]["FactorId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecondFactorName"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SecondFactor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    confirmTotp: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                factorId: components["parameters"]["FactorId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpConfirmation"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["EnrolledSecondFactor"];
                     };
                 };
             };

@@ -40,6 +40,8 @@ interface MemberRow {
   role: Role;
   since: Date;
   expiresAt: Date | null;
+  /** Null for an invitation. */
+  hasSecondFactor: boolean | null;
   /** The time at which the deferred mail of an open invitation will be sent; null if the mail was not deferred. */
   mailWithheldUntil: Date | null;
 }
@@ -51,13 +53,13 @@ interface MemberRow {
 const membersOf = (clubId: Id, now: Date) => sql`FROM (
   SELECT ${columns(Membership, { administratorId: 'administratorId', role: 'role', since: 'joinedAt' }, 'membership')},
          administrator.email, administrator.name, NULL::uuid AS "invitationId", NULL::timestamptz AS "expiresAt",
-         NULL::timestamptz AS "mailWithheldUntil"
+         NULL::timestamptz AS "mailWithheldUntil", administrator.has_second_factor AS "hasSecondFactor"
     FROM memberships membership JOIN administrators administrator ON administrator.id = membership.administrator_id
    WHERE membership.club_id = ${clubId}
   UNION ALL
   SELECT NULL, role, invited_at, email, NULL, id, expires_at,
          (SELECT max(mail.next_attempt_at) FROM transactional_mails mail
-           WHERE mail.invitation_id = invitations.id AND mail.status = 'pending' AND mail.attempt_count = 0 AND mail.next_attempt_at > ${now})
+           WHERE mail.invitation_id = invitations.id AND mail.status = 'pending' AND mail.attempt_count = 0 AND mail.next_attempt_at > ${now}), NULL
     FROM invitations WHERE club_id = ${clubId}) AS member`;
 const memberColumns = selection<MemberRow>(sql`*`);
 
@@ -119,6 +121,7 @@ export async function inviteMember(
       role: input.role,
       since: now,
       expiresAt,
+      hasSecondFactor: null,
       mailWithheldUntil,
     });
   });
@@ -363,6 +366,7 @@ function presentMember(row: MemberRow): Member {
       status: 'active',
       administrator_id: row.administratorId,
       ...(row.name !== null && { name: row.name }),
+      ...(row.hasSecondFactor !== null && { has_second_factor: row.hasSecondFactor }),
       joined_at: row.since.toISOString(),
     };
   }

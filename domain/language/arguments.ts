@@ -32,6 +32,18 @@ export interface MessageArguments {
   'mail.administrator_invitation.subject': { club: string };
   'mail.administrator_invitation.text': { club: string };
   'mail.administrator_invitation.action': Record<never, never>;
+  'mail.administrator_factor_added.subject': Record<never, never>;
+  'mail.administrator_factor_added.text': Record<never, never>;
+  'mail.administrator_factor_added.action': Record<never, never>;
+  'mail.administrator_factor_removed.subject': Record<never, never>;
+  'mail.administrator_factor_removed.text': Record<never, never>;
+  'mail.administrator_factor_removed.action': Record<never, never>;
+  'mail.administrator_recovery_code_used.subject': Record<never, never>;
+  'mail.administrator_recovery_code_used.text': Record<never, never>;
+  'mail.administrator_recovery_code_used.action': Record<never, never>;
+  'mail.administrator_recovery_codes_replaced.subject': Record<never, never>;
+  'mail.administrator_recovery_codes_replaced.text': Record<never, never>;
+  'mail.administrator_recovery_codes_replaced.action': Record<never, never>;
   'mail.administrator_identity_code.subject': { code: string };
   'mail.administrator_identity_code.text': { code: string };
   'mail.administrator_identity_joined.subject': Record<never, never>;

@@ -25,7 +25,7 @@ export class AuditEntry {
   @Column({ type: 'text' })
   actorKind: AuditActor;
 
-  /** The id of the administrator or of the API key, which may not exist any more. */
+  /** The id of the administrator or of the API key, which may not exist any more; of an operator, the id of the command's run. */
   @Column({ type: 'uuid' })
   actorId: string;
 

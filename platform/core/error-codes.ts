@@ -26,6 +26,8 @@ export const errorStatus = {
   already_member: 409,
   last_owner: 409,
   sign_in_rule_not_met: 409,
+  no_second_factor: 409,
+  factor_limit_reached: 409,
   last_sign_in_method: 409,
   identity_limit_reached: 409,
   organization_limit_reached: 409,

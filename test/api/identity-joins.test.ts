@@ -71,7 +71,9 @@ describe('an identity that is not joined yet', () => {
     await accountWith(known.email);
     const answers = [await signInBy(api, by(), known), await signInBy(api, by(), unknown)];
     for (const answer of answers) expectError(answer, 'identity_not_joined');
-    const texts = answers.map((answer) => visible({ ...answer, text: answer.text.replace(/"join_token":"[^"]+"/, '') }));
+    const texts = answers.map((answer) =>
+      visible({ ...answer, text: answer.text.replace(/"join_token":"[^"]+"/, '') }),
+    );
     expect(texts[0]).to.equal(texts[1]);
   });
 
@@ -88,7 +90,10 @@ describe('an identity that is not joined yet', () => {
     const person = next();
     const account = await buildAdministrator();
     const token = await tokenFor(person);
-    expectError(await post(join, { join_token: token, email: account.email, password: 'wrong' }), 'invalid_credentials');
+    expectError(
+      await post(join, { join_token: token, email: account.email, password: 'wrong' }),
+      'invalid_credentials',
+    );
     expect((await post(join, { join_token: token, email: account.email, password })).status).to.equal(200);
     expectError(await post(join, { join_token: token, email: account.email, password }), 'provider_sign_in_failed');
   });

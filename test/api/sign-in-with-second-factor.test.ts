@@ -2,7 +2,12 @@
 import { expect } from 'chai';
 import { challengesKept } from '../../domain/identity/factors/challenges.ts';
 import { buildAdministrator, buildClub, password, type TestAdministrator } from '../toolkit/builders/clubs.ts';
-import { buildSecondFactor, codeOf, wrongCodeOf, type TestSecondFactor } from '../toolkit/builders/second-factors.ts';
+import {
+  buildSecondFactor,
+  totpCodeOf,
+  wrongTotpCodeOf,
+  type TestSecondFactor,
+} from '../toolkit/builders/second-factors.ts';
 import { call, expectError, someAddress, visible, type Answer } from '../toolkit/drive/api.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 import { issueToken, tokenText } from '../../domain/mail/codes/one-time-tokens.ts';
@@ -37,7 +42,7 @@ describe('a sign-in with a second factor', () => {
   });
 
   it('opens a session that has shown a second factor by the code of the app', async () => {
-    const { status, body } = await finish({ challenge: challengeOf(await signIn(person)), code: codeOf(factor) });
+    const { status, body } = await finish({ challenge: challengeOf(await signIn(person)), code: totpCodeOf(factor) });
     expect(status).to.equal(200);
     expect(body.data.administrator.email).to.equal(person.email);
     expect(body.data.device_token).to.match(/^[\w-]{46}$/);
@@ -64,15 +69,15 @@ describe('a sign-in with a second factor', () => {
     const stranger = await buildAdministrator();
     const foreign = await buildSecondFactor(stranger.id);
     const spent = challengeOf(await signIn(person));
-    const used = codeOf(factor);
+    const used = totpCodeOf(factor);
     expect((await finish({ challenge: spent, code: used })).status).to.equal(200);
     const fresh = async () => challengeOf(await signIn(person));
     const answers = [
-      await finish({ challenge: spent, code: codeOf(factor, 1) }),
-      await finish({ challenge: 'never-issued', code: codeOf(factor, 1) }),
-      await finish({ challenge: await fresh(), code: wrongCodeOf(factor) }),
+      await finish({ challenge: spent, code: totpCodeOf(factor, 1) }),
+      await finish({ challenge: 'never-issued', code: totpCodeOf(factor, 1) }),
+      await finish({ challenge: await fresh(), code: wrongTotpCodeOf(factor) }),
       await finish({ challenge: await fresh(), code: used }),
-      await finish({ challenge: await fresh(), code: codeOf(foreign) }),
+      await finish({ challenge: await fresh(), code: totpCodeOf(foreign) }),
       await finish({ challenge: await fresh(), recovery_code: foreign.recoveryCodes[0] }),
     ];
     for (const answer of answers) expectError(answer, 'invalid_credentials');
@@ -83,20 +88,20 @@ describe('a sign-in with a second factor', () => {
     const challenge = challengeOf(await signIn(person));
     const source = await testDatabase();
     await source.query(`UPDATE sign_in_challenges SET expires_at = now() WHERE administrator_id = $1`, [person.id]);
-    expectError(await finish({ challenge, code: codeOf(factor) }), 'invalid_credentials');
+    expectError(await finish({ challenge, code: totpCodeOf(factor) }), 'invalid_credentials');
   });
 
   it('refuses a request with no factor or with two', async () => {
     const challenge = challengeOf(await signIn(person));
     expectError(await finish({ challenge }), 'invalid_request');
-    const both = { code: codeOf(factor), recovery_code: factor.recoveryCodes[0] };
+    const both = { code: totpCodeOf(factor), recovery_code: factor.recoveryCodes[0] };
     expectError(await finish({ challenge, ...both }), 'invalid_request');
-    expect((await finish({ challenge, code: codeOf(factor) })).status).to.equal(200);
+    expect((await finish({ challenge, code: totpCodeOf(factor) })).status).to.equal(200);
   });
 
   it('opens exactly one session for 20 simultaneous uses of a challenge', async () => {
     const challenge = challengeOf(await signIn(person));
-    const code = codeOf(factor);
+    const code = totpCodeOf(factor);
     const answers = await Promise.all(Array.from({ length: 20 }, () => finish({ challenge, code })));
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).to.have.length(1);
@@ -105,7 +110,7 @@ describe('a sign-in with a second factor', () => {
 
   it('opens exactly one session for simultaneous uses of a code in two challenges', async () => {
     const challenges = [challengeOf(await signIn(person)), challengeOf(await signIn(person))];
-    const code = codeOf(factor);
+    const code = totpCodeOf(factor);
     const answers = await Promise.all(challenges.map((challenge) => finish({ challenge, code })));
     expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([200, 401]);
   });
@@ -114,10 +119,10 @@ describe('a sign-in with a second factor', () => {
     const home = someAddress();
     const first = challengeOf(await signIn(person, home));
     for (let n = 0; n < challengesKept.ofNetwork; n += 1) await signIn(person, home);
-    expectError(await finish({ challenge: first, code: codeOf(factor) }), 'invalid_credentials');
+    expectError(await finish({ challenge: first, code: totpCodeOf(factor) }), 'invalid_credentials');
     const elsewhere = challengeOf(await signIn(person));
     await signIn(person, home);
-    expect((await finish({ challenge: elsewhere, code: codeOf(factor) })).status).to.equal(200);
+    expect((await finish({ challenge: elsewhere, code: totpCodeOf(factor) })).status).to.equal(200);
   });
 
   it('sets the new password of a reset, and still asks for the second factor', async () => {
@@ -133,8 +138,8 @@ describe('a sign-in with a second factor', () => {
     expectError(await call('POST', '/v1/auth/admin/password-reset/confirm', { body }), 'token_gone');
     expectError(await signIn(person), 'invalid_credentials');
     expect(await sessions()).to.equal(0);
-    expectError(await finish({ challenge: older, code: codeOf(factor) }), 'invalid_credentials');
-    expect((await finish({ challenge: challengeOf(answer), code: codeOf(factor) })).status).to.equal(200);
+    expectError(await finish({ challenge: older, code: totpCodeOf(factor) }), 'invalid_credentials');
+    expect((await finish({ challenge: challengeOf(answer), code: totpCodeOf(factor) })).status).to.equal(200);
   });
 
   it('makes an invited person a member before the second factor', async () => {

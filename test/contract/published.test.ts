@@ -156,6 +156,7 @@ describe('the published contract', () => {
       'a token of an unsubscribe link': /^A[AQ][\w-]{42}$/,
       'a secret of a webhook endpoint': /^whsec_[\w+/]{43}=$/,
       'an API key': /^clk_[0-9a-f]{8}_[\w-]{43}[0-9A-Za-z]{6}$/,
+      'a secret of an authenticator app': /^[A-Z2-7]{32}$/,
       'a secret that an administrator has chosen': /^a-key-of-your-own$/,
     };
     const text = JSON.stringify(contractDocument);

@@ -167,6 +167,10 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   },
   identity: {
     reads: [
+      {
+        tables: ['club_sign_in_rules'],
+        reason: 'Finds the rules of the club in the query that finds the session (FAC-1).',
+      },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['memberships'], reason: 'Finds the role of an administrator in a club.' },
       { tables: ['one_time_tokens'], reason: 'The token of a repeated sign-up contains the password of this sign-up.' },

@@ -38,6 +38,7 @@ const explained: Readonly<Record<string, string>> = {
   billing_events: 'has a club’s ids, codes and times of the payment processor',
   club_plans: 'has the name of a club’s plan',
   club_branding: 'has the colour, footer and links of a club',
+  club_sign_in_rules: 'has requirements for administrators of a club',
   club_mail_texts: 'has a club’s texts of mails, with variables in place of names',
   club_feature_changes: 'has the time of a club’s plan change',
   club_storage_changes: 'has changes of a club’s totals, which upkeep soon adds to the totals',

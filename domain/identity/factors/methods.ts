@@ -4,8 +4,8 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { VaultDeps } from '../../deps.ts';
-import { hasRecoveryCodes, spendRecoveryCode } from './recovery-codes.ts';
-import { hasTotp, useTotpCode } from './totp.ts';
+import { hasRecoveryCodes, isRecoveryCode, spendRecoveryCode } from './recovery-codes.ts';
+import { hasTotp, isTotpCode, useTotpCode } from './totp.ts';
 
 export type FactorMethod = RecordOf<'SecondFactorChallenge'>['methods'][number];
 /** The second factor that a request contains: exactly one member is present. */
@@ -25,10 +25,9 @@ interface Method {
   readonly member: keyof FactorProof;
   /** @returns whether the account can use the method now */
   isAvailable(db: Queries, administratorId: Id): Promise<boolean>;
-  /**
-   * Checks the proof, and uses it up in this transaction. An account that does not exist takes equal time.
-   * @returns whether it is right
-   */
+  /** Takes equal time for an account that does not exist. @returns whether the proof is right. It changes and locks nothing */
+  isRight(db: Queries, deps: VaultDeps, check: FactorCheck, proof: FactorProof): Promise<boolean>;
+  /** Checks the proof again, and uses it up in this transaction. @returns whether it is still right */
   use(tx: Transaction, deps: VaultDeps, check: FactorCheck, proof: FactorProof): Promise<boolean>;
 }
 
@@ -37,12 +36,14 @@ const methods: readonly Method[] = [
     method: 'totp',
     member: 'code',
     isAvailable: hasTotp,
+    isRight: (db, deps, check, { code = '' }) => isTotpCode(db, deps, check, code),
     use: (tx, deps, check, { code = '' }) => useTotpCode(tx, deps, check, code),
   },
   {
     method: 'recovery_code',
     member: 'recovery_code',
     isAvailable: hasRecoveryCodes,
+    isRight: (db, deps, check, { recovery_code: code = '' }) => isRecoveryCode(db, deps, check, code),
     use: (tx, deps, check, { recovery_code: code = '' }) => spendRecoveryCode(tx, deps, check, code),
   },
 ];
@@ -67,16 +68,22 @@ export const invalidFactor = () =>
   new DomainError('invalid_credentials', 'The challenge or the factor is wrong, used, expired or of another account.');
 
 /**
- * Checks a second factor, and uses it up in this transaction.
- * @returns the method if the factor is right; undefined if not
- * @throws DomainError invalid_request unless exactly one factor is shown
+ * Checks a second factor without a lock, so that wrong factors of a stranger do not make the owner wait.
+ * @throws DomainError invalid_credentials; invalid_request unless exactly one factor is shown
+ */
+export async function requireRightFactor(deps: VaultDeps, check: FactorCheck, proof: FactorProof): Promise<void> {
+  if (!(await methodOf(proof).isRight(deps.db, deps, check, proof))) throw invalidFactor();
+}
+
+/**
+ * Checks a second factor, and uses it up in this transaction, which must already lock the account.
+ * @throws DomainError invalid_credentials
  */
 export async function useFactor(
   tx: Transaction,
   deps: VaultDeps,
   check: FactorCheck,
   proof: FactorProof,
-): Promise<FactorMethod | undefined> {
-  const { method, use } = methodOf(proof);
-  return (await use(tx, deps, check, proof)) ? method : undefined;
+): Promise<void> {
+  if (!(await methodOf(proof).use(tx, deps, check, proof))) throw invalidFactor();
 }

@@ -6,6 +6,7 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
+import { mailAboutFactors } from './mails.ts';
 import type { FactorCheck } from './methods.ts';
 
 export const recoveryCodeCount = 10;
@@ -55,17 +56,28 @@ export async function countRecoveryCodes(db: Queries, administratorId: Id): Prom
 export const hasRecoveryCodes = async (db: Queries, administratorId: Id): Promise<boolean> =>
   (await countRecoveryCodes(db, administratorId)) > 0;
 
-/** Uses a code of the account. @returns whether this call used it */
-export async function spendRecoveryCode(
-  tx: Transaction,
+/** @returns whether it is an unused code of the account */
+export async function isRecoveryCode(
+  db: Queries,
   { vault }: VaultDeps,
   { administratorId }: FactorCheck,
   code: string,
 ): Promise<boolean> {
-  const codeHash = hashOf(vault, administratorId, code);
-  return (
-    (await tx.run(
-      sql`DELETE FROM recovery_codes WHERE administrator_id = ${administratorId} AND code_hash = ${codeHash}`,
-    )) > 0
-  );
+  const row = await db.one(sql`SELECT 1 FROM recovery_codes
+    WHERE administrator_id = ${administratorId} AND code_hash = ${hashOf(vault, administratorId, code)}`);
+  return row !== undefined;
+}
+
+/** Uses a code of the account, and writes to the person. @returns whether this call used it */
+export async function spendRecoveryCode(
+  tx: Transaction,
+  { vault }: VaultDeps,
+  { administratorId, now }: FactorCheck,
+  code: string,
+): Promise<boolean> {
+  const count = await tx.run(sql`DELETE FROM recovery_codes
+    WHERE administrator_id = ${administratorId} AND code_hash = ${hashOf(vault, administratorId, code)}`);
+  if (count === 0) return false;
+  await mailAboutFactors(tx, vault, 'administrator_recovery_code_used', administratorId, now);
+  return true;
 }

@@ -6,7 +6,7 @@ import type { VaultDeps } from '../../deps.ts';
 import { openAdministratorSession, sessionAfterFirstFactor } from '../accounts/administrator-accounts.ts';
 import type { Client } from '../sessions/sessions.ts';
 import { spendChallenge, type PendingSignIn } from './challenges.ts';
-import { invalidFactor, useFactor } from './methods.ts';
+import { invalidFactor, requireRightFactor, useFactor } from './methods.ts';
 
 /**
  * @param pending of the challenge; undefined for an unknown challenge, whose answer takes equal time
@@ -20,12 +20,14 @@ export async function finishSignIn(
   now: Date,
 ): Promise<RecordOf<'AdministratorSession'>> {
   const administratorId = pending?.administratorId ?? newId();
+  const check = { administratorId, occasion: challenge, now };
+  await requireRightFactor(deps, check, proof);
+  if (!pending) throw invalidFactor();
   const result = await deps.db.transaction(async (tx) => {
     // Changes of password and factors lock the account first, too. Otherwise they and this transaction could wait for each other.
     await tx.run(sql`SELECT 1 FROM administrators WHERE id = ${administratorId} FOR SHARE`);
-    const isOpen = await spendChallenge(tx, challenge, now);
-    const method = await useFactor(tx, deps, { administratorId, occasion: challenge, now }, proof);
-    if (!pending || !isOpen || method === undefined) throw invalidFactor();
+    if (!(await spendChallenge(tx, challenge, now))) throw invalidFactor();
+    await useFactor(tx, deps, check, proof);
     const { openedBy, providerId, clubId } = pending;
     const provider = providerId !== null && { provider: { id: providerId, clubId } };
     const origin = { openedBy, ...provider, withSecondFactor: true, ...client };

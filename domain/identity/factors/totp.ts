@@ -14,6 +14,8 @@ const stepsOff = 1;
 /** RFC 4226 recommends 160 bits. */
 const secretBytes = 20;
 
+const sixDigits = /^[0-9]{6}$/;
+
 /** @returns a new secret, in base32 */
 export const newTotpSecret = (): string => new TotpSecret({ size: secretBytes }).base32;
 
@@ -26,6 +28,7 @@ export const stepAt = (now: Date): number => Math.floor(now.getTime() / 1_000 / 
  * @returns the time step of the code; undefined if the code is wrong, or its step is not later than the last one
  */
 export function stepOfCode(secret: string, code: string, lastStep: number | null, now: Date): number | undefined {
+  if (!sixDigits.test(code)) return undefined; // the library throws on other digits than ASCII
   const totp = new TOTP({ ...totpSettings, secret: TotpSecret.fromBase32(secret) });
   const delta = totp.validate({ token: code, timestamp: now.getTime(), window: stepsOff });
   if (delta === null) return undefined;
@@ -42,29 +45,56 @@ export async function hasTotp(db: Queries, administratorId: Id): Promise<boolean
 /** An account without an app is checked against this secret, so that its answer takes equal time. */
 const imitatedSecret = newTotpSecret();
 
+interface App {
+  id: Id;
+  secret: Buffer;
+  lastStep: number | null;
+}
+
+const confirmedApps = (administratorId: Id) =>
+  sql`SELECT ${columns(SecondFactor, ['id', 'secret', 'lastStep'])} FROM second_factors
+       WHERE administrator_id = ${administratorId} AND kind = 'totp' AND confirmed_at IS NOT NULL ORDER BY id`;
+
+/** @returns the app that shows this code now, and the time step of the code; undefined if the code is wrong or used */
+function findAppOfCode(
+  { vault }: VaultDeps,
+  apps: readonly App[],
+  code: string,
+  now: Date,
+): { id: Id; step: number } | undefined {
+  if (apps.length === 0) stepOfCode(vault.open(vault.seal(imitatedSecret, ''), ''), code, null, now);
+  let found: { id: Id; step: number } | undefined;
+  for (const { id, secret, lastStep } of apps) {
+    const step = stepOfCode(vault.open(secret, id), code, lastStep, now);
+    if (step !== undefined) found = { id, step };
+  }
+  return found;
+}
+
+/** @returns whether the code is right and new */
+export async function isTotpCode(
+  db: Queries,
+  deps: VaultDeps,
+  { administratorId, now }: FactorCheck,
+  code: string,
+): Promise<boolean> {
+  const apps = await db.rows<App>(confirmedApps(administratorId));
+  return findAppOfCode(deps, apps, code, now) !== undefined;
+}
+
 /**
- * Checks a code against each app of the account, and records its step. Simultaneous uses of one code wait for each other, and one succeeds.
+ * Checks a code, and records its step. Simultaneous uses of one code wait for each other, and only one succeeds.
  * @returns whether the code is right and new
  */
 export async function useTotpCode(
   tx: Transaction,
-  { vault }: VaultDeps,
+  deps: VaultDeps,
   { administratorId, now }: FactorCheck,
   code: string,
 ): Promise<boolean> {
-  const factors = await tx.rows<{ id: Id; secret: Buffer; lastStep: number | null }>(
-    sql`SELECT ${columns(SecondFactor, ['id', 'secret', 'lastStep'])} FROM second_factors
-      WHERE administrator_id = ${administratorId} AND kind = 'totp' AND confirmed_at IS NOT NULL
-      ORDER BY id FOR NO KEY UPDATE`,
-  );
-  if (factors.length === 0) stepOfCode(vault.open(vault.seal(imitatedSecret, ''), ''), code, null, now);
-  let accepted: { id: Id; step: number } | undefined;
-  for (const { id, secret, lastStep } of factors) {
-    const step = stepOfCode(vault.open(secret, id), code, lastStep, now);
-    if (step !== undefined) accepted = { id, step };
-  }
-  if (!accepted) return false;
-  const { id, step } = accepted;
-  await tx.run(sql`UPDATE second_factors SET last_step = ${step}, last_used_at = ${now} WHERE id = ${id}`);
+  const apps = await tx.rows<App>(sql`${confirmedApps(administratorId)} FOR NO KEY UPDATE`);
+  const found = findAppOfCode(deps, apps, code, now);
+  if (!found) return false;
+  await tx.run(sql`UPDATE second_factors SET last_step = ${found.step}, last_used_at = ${now} WHERE id = ${found.id}`);
   return true;
 }

@@ -58,6 +58,26 @@ export const ar: Catalogue = {
     'هذه دعوة لك للمشاركة في إدارة {club}. يمكنك قبولها خلال 7 أيام.\n\nإذا لم تكن هذه الدعوة متوقعة، فيمكنك تجاهل هذه الرسالة: لن يحدث شيء دون الرابط.',
   'mail.administrator_invitation.action': 'قبول الدعوة',
 
+  'mail.administrator_factor_added.subject': 'أضيف عامل تحقق ثانٍ إلى حسابك',
+  'mail.administrator_factor_added.text':
+    'أضيف عامل تحقق ثانٍ إلى حسابك. من الآن فصاعدًا يحتاج كل تسجيل دخول إلى عامل تحقق ثانٍ.\n\nإذا لم يكن ذلك بطلب منك، فاختر كلمة مرور جديدة وأزل عامل التحقق.',
+  'mail.administrator_factor_added.action': 'عرض عوامل التحقق',
+
+  'mail.administrator_factor_removed.subject': 'أزيل عامل تحقق ثانٍ من حسابك',
+  'mail.administrator_factor_removed.text':
+    'أزيل عامل تحقق ثانٍ من حسابك، ولم يعد يفتح حسابك.\n\nإذا لم يكن ذلك بطلب منك، فاختر كلمة مرور جديدة وراجع عوامل التحقق.',
+  'mail.administrator_factor_removed.action': 'عرض عوامل التحقق',
+
+  'mail.administrator_recovery_code_used.subject': 'استُخدم رمز استرداد لحسابك',
+  'mail.administrator_recovery_code_used.text':
+    'حلّ رمز استرداد محل عامل التحقق الثاني لحسابك. لا يمكن استخدام هذا الرمز مرة أخرى. إذا بقي لديك عدد قليل من الرموز، فأنشئ رموزًا جديدة.\n\nإذا لم يكن ذلك بطلب منك، فاختر كلمة مرور جديدة وأنشئ رموز استرداد جديدة.',
+  'mail.administrator_recovery_code_used.action': 'عرض رموز الاسترداد',
+
+  'mail.administrator_recovery_codes_replaced.subject': 'لحسابك رموز استرداد جديدة',
+  'mail.administrator_recovery_codes_replaced.text':
+    'أُنشئت رموز استرداد جديدة لحسابك، ولم تعد الرموز السابقة صالحة.\n\nإذا لم يكن ذلك بطلب منك، فاختر كلمة مرور جديدة وأنشئ رموز استرداد جديدة.',
+  'mail.administrator_recovery_codes_replaced.action': 'عرض رموز الاسترداد',
+
   'mail.administrator_identity_code.subject': '{code} هو رمزك لربط تسجيل دخولك',
   'mail.administrator_identity_code.text':
     'رمزك هو {code}. يمكنك استخدامه لمدة 15 دقيقة لربط موفّر الهوية بحسابك.\n\nلا تعطه لأحد. إذا لم تطلبه فيمكنك تجاهل هذه الرسالة: لا يحدث شيء من دون الرمز.',

@@ -59,6 +59,26 @@ export const de: Catalogue = {
     'Du bist eingeladen, {club} zu verwalten. Du kannst die Einladung innerhalb von 7 Tagen annehmen.\n\nFalls du diese Einladung nicht erwartest, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',
   'mail.administrator_invitation.action': 'Einladung annehmen',
 
+  'mail.administrator_factor_added.subject': 'Dein Konto hat einen weiteren zweiten Faktor',
+  'mail.administrator_factor_added.text':
+    'Zu deinem Konto wurde ein zweiter Faktor hinzugefügt. Ab jetzt braucht jede Anmeldung einen zweiten Faktor.\n\nFalls du das nicht warst, wähle ein neues Passwort und entferne den Faktor.',
+  'mail.administrator_factor_added.action': 'Zweite Faktoren ansehen',
+
+  'mail.administrator_factor_removed.subject': 'Ein zweiter Faktor deines Kontos wurde entfernt',
+  'mail.administrator_factor_removed.text':
+    'Ein zweiter Faktor deines Kontos wurde entfernt. Er öffnet dein Konto nicht mehr.\n\nFalls du das nicht warst, wähle ein neues Passwort und sieh dir deine zweiten Faktoren an.',
+  'mail.administrator_factor_removed.action': 'Zweite Faktoren ansehen',
+
+  'mail.administrator_recovery_code_used.subject': 'Ein Wiederherstellungscode deines Kontos wurde benutzt',
+  'mail.administrator_recovery_code_used.text':
+    'Ein Wiederherstellungscode hat den zweiten Faktor deines Kontos ersetzt. Dieser Code kann nicht noch einmal benutzt werden. Wenn du nur noch wenige Codes hast, erstelle neue.\n\nFalls du das nicht warst, wähle ein neues Passwort und erstelle neue Wiederherstellungscodes.',
+  'mail.administrator_recovery_code_used.action': 'Wiederherstellungscodes ansehen',
+
+  'mail.administrator_recovery_codes_replaced.subject': 'Dein Konto hat neue Wiederherstellungscodes',
+  'mail.administrator_recovery_codes_replaced.text':
+    'Für dein Konto wurden neue Wiederherstellungscodes erstellt. Die früheren Codes gelten nicht mehr.\n\nFalls du das nicht warst, wähle ein neues Passwort und erstelle neue Wiederherstellungscodes.',
+  'mail.administrator_recovery_codes_replaced.action': 'Wiederherstellungscodes ansehen',
+
   'mail.administrator_identity_code.subject': '{code} ist dein Code zum Verbinden deiner Anmeldung',
   'mail.administrator_identity_code.text':
     'Dein Code ist {code}. Du kannst ihn 15 Minuten lang verwenden, um deinen Identitätsanbieter mit deinem Konto zu verbinden.\n\nGib ihn niemandem. Wenn du ihn nicht angefordert hast, kannst du diese Nachricht ignorieren: Ohne den Code geschieht nichts.',

@@ -53,6 +53,26 @@ export const en = {
     'You are invited to administer {club}. You can accept the invitation within 7 days.\n\nIf you did not expect this invitation, you can ignore this message: nothing happens without the link.',
   'mail.administrator_invitation.action': 'Accept the invitation',
 
+  'mail.administrator_factor_added.subject': 'A second factor was added to your account',
+  'mail.administrator_factor_added.text':
+    'A second factor was added to your account. From now on, each sign-in needs a second factor.\n\nIf this was not you, choose a new password, and remove the factor.',
+  'mail.administrator_factor_added.action': 'Look at your second factors',
+
+  'mail.administrator_factor_removed.subject': 'A second factor was removed from your account',
+  'mail.administrator_factor_removed.text':
+    'A second factor was removed from your account. It no longer opens your account.\n\nIf this was not you, choose a new password, and look at your second factors.',
+  'mail.administrator_factor_removed.action': 'Look at your second factors',
+
+  'mail.administrator_recovery_code_used.subject': 'A recovery code of your account was used',
+  'mail.administrator_recovery_code_used.text':
+    'A recovery code replaced the second factor of your account. This code cannot be used again. If you have few codes left, create new ones.\n\nIf this was not you, choose a new password, and create new recovery codes.',
+  'mail.administrator_recovery_code_used.action': 'Look at your recovery codes',
+
+  'mail.administrator_recovery_codes_replaced.subject': 'Your account has new recovery codes',
+  'mail.administrator_recovery_codes_replaced.text':
+    'New recovery codes were created for your account. The earlier codes no longer work.\n\nIf this was not you, choose a new password, and create new recovery codes.',
+  'mail.administrator_recovery_codes_replaced.action': 'Look at your recovery codes',
+
   'mail.administrator_identity_code.subject': '{code} is your code to connect your sign-in',
   'mail.administrator_identity_code.text':
     'Your code is {code}. You can use it for 15 minutes to connect your identity provider with your account.\n\nNever give it to anybody. If you did not ask for it, you can ignore this message: nothing happens without the code.',

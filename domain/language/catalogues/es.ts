@@ -59,6 +59,26 @@ export const es: Catalogue = {
     'Has recibido una invitación para administrar {club}. Puedes aceptarla en los próximos 7 días.\n\nSi no esperabas esta invitación, puedes ignorar este mensaje: no ocurre nada sin el enlace.',
   'mail.administrator_invitation.action': 'Aceptar la invitación',
 
+  'mail.administrator_factor_added.subject': 'Se ha añadido un segundo factor a tu cuenta',
+  'mail.administrator_factor_added.text':
+    'Se ha añadido un segundo factor a tu cuenta. A partir de ahora, cada inicio de sesión necesita un segundo factor.\n\nSi no has sido tú, elige una contraseña nueva y elimina el factor.',
+  'mail.administrator_factor_added.action': 'Ver tus segundos factores',
+
+  'mail.administrator_factor_removed.subject': 'Se ha eliminado un segundo factor de tu cuenta',
+  'mail.administrator_factor_removed.text':
+    'Se ha eliminado un segundo factor de tu cuenta. Ya no abre tu cuenta.\n\nSi no has sido tú, elige una contraseña nueva y revisa tus segundos factores.',
+  'mail.administrator_factor_removed.action': 'Ver tus segundos factores',
+
+  'mail.administrator_recovery_code_used.subject': 'Se ha usado un código de recuperación de tu cuenta',
+  'mail.administrator_recovery_code_used.text':
+    'Un código de recuperación ha sustituido al segundo factor de tu cuenta. Este código no se puede volver a usar. Si te quedan pocos códigos, crea otros nuevos.\n\nSi no has sido tú, elige una contraseña nueva y crea códigos de recuperación nuevos.',
+  'mail.administrator_recovery_code_used.action': 'Ver tus códigos de recuperación',
+
+  'mail.administrator_recovery_codes_replaced.subject': 'Tu cuenta tiene códigos de recuperación nuevos',
+  'mail.administrator_recovery_codes_replaced.text':
+    'Se han creado códigos de recuperación nuevos para tu cuenta. Los códigos anteriores ya no valen.\n\nSi no has sido tú, elige una contraseña nueva y crea códigos de recuperación nuevos.',
+  'mail.administrator_recovery_codes_replaced.action': 'Ver tus códigos de recuperación',
+
   'mail.administrator_identity_code.subject': '{code} es tu código para conectar tu acceso',
   'mail.administrator_identity_code.text':
     'Tu código es {code}. Puedes usarlo durante 15 minutos para conectar tu proveedor de identidad con tu cuenta.\n\nNo se lo des a nadie. Si no lo pediste, puedes ignorar este mensaje: sin el código no ocurre nada.',

@@ -59,6 +59,26 @@ export const ptBR: Catalogue = {
     'Você recebeu um convite para administrar {club}. O convite vale por 7 dias.\n\nSe você não esperava este convite, ignore esta mensagem: nada acontece sem o link.',
   'mail.administrator_invitation.action': 'Aceitar o convite',
 
+  'mail.administrator_factor_added.subject': 'Um segundo fator foi adicionado à sua conta',
+  'mail.administrator_factor_added.text':
+    'Um segundo fator foi adicionado à sua conta. A partir de agora, cada entrada precisa de um segundo fator.\n\nSe não foi você, escolha uma nova senha e remova o fator.',
+  'mail.administrator_factor_added.action': 'Ver seus segundos fatores',
+
+  'mail.administrator_factor_removed.subject': 'Um segundo fator foi removido da sua conta',
+  'mail.administrator_factor_removed.text':
+    'Um segundo fator foi removido da sua conta. Ele não abre mais a sua conta.\n\nSe não foi você, escolha uma nova senha e veja seus segundos fatores.',
+  'mail.administrator_factor_removed.action': 'Ver seus segundos fatores',
+
+  'mail.administrator_recovery_code_used.subject': 'Um código de recuperação da sua conta foi usado',
+  'mail.administrator_recovery_code_used.text':
+    'Um código de recuperação substituiu o segundo fator da sua conta. Esse código não pode ser usado de novo. Se restarem poucos códigos, crie novos.\n\nSe não foi você, escolha uma nova senha e crie novos códigos de recuperação.',
+  'mail.administrator_recovery_code_used.action': 'Ver seus códigos de recuperação',
+
+  'mail.administrator_recovery_codes_replaced.subject': 'Sua conta tem novos códigos de recuperação',
+  'mail.administrator_recovery_codes_replaced.text':
+    'Novos códigos de recuperação foram criados para a sua conta. Os códigos anteriores não valem mais.\n\nSe não foi você, escolha uma nova senha e crie novos códigos de recuperação.',
+  'mail.administrator_recovery_codes_replaced.action': 'Ver seus códigos de recuperação',
+
   'mail.administrator_identity_code.subject': '{code} é seu código para conectar seu acesso',
   'mail.administrator_identity_code.text':
     'Seu código é {code}. Você pode usá-lo por 15 minutos para conectar seu provedor de identidade à sua conta.\n\nNão o dê a ninguém. Se você não o pediu, pode ignorar esta mensagem: nada acontece sem o código.',

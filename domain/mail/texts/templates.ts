@@ -51,6 +51,9 @@ const ofSession = { priority: 1, uncapped: true, variables: ['session', 'person'
 const ofStudent = { ...ofSession, site: 'classroom', path: '/mentorships/sessions/{id}' } as const;
 const ofMentor = { ...ofSession, site: 'dashboard', path: '/mentorship-sessions/{id}' } as const;
 
+/** Each of these mails needs a fresh factor of the person, or uses up one of ten codes. */
+const aboutFactors = { priority: 1, uncapped: true, site: 'dashboard', path: '/profile/security' } as const;
+
 export const mailTemplates = {
   student_verify_email: {
     priority: 0,
@@ -113,6 +116,10 @@ export const mailTemplates = {
     site: 'dashboard',
     path: '/invitations/accept?token={token}',
   },
+  administrator_factor_added: aboutFactors,
+  administrator_factor_removed: aboutFactors,
+  administrator_recovery_code_used: aboutFactors,
+  administrator_recovery_codes_replaced: aboutFactors,
   administrator_identity_code: {
     priority: 0,
     withCode: true,

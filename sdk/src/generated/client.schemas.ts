@@ -170,6 +170,8 @@ export type StudentSignUp = {
  * | `already_member` | 409 | The person is a member of the club already. |
  * | `last_owner` | 409 | The club would be left without an owner. |
  * | `sign_in_rule_not_met` | 409 | The owner who sets a sign-in rule does not satisfy it in this session. |
+ * | `no_second_factor` | 409 | The account has no second factor. |
+ * | `factor_limit_reached` | 409 | The account has as many second factors as an account may have. |
  * | `last_sign_in_method` | 409 | The account would be left without a way to sign in. |
  * | `identity_limit_reached` | 409 | The account has as many identities as one may have. |
  * | `organization_limit_reached` | 409 | The administrator owns as many clubs as one may. |
@@ -303,6 +305,8 @@ export const ErrorCode = {
     already_member: "already_member",
     last_owner: "last_owner",
     sign_in_rule_not_met: "sign_in_rule_not_met",
+    no_second_factor: "no_second_factor",
+    factor_limit_reached: "factor_limit_reached",
     last_sign_in_method: "last_sign_in_method",
     identity_limit_reached: "identity_limit_reached",
     organization_limit_reached: "organization_limit_reached",
@@ -1015,6 +1019,144 @@ export type ProfileChange = {
 };
 
 /**
+ * Exactly one factor: `password`, `code` or `recovery_code`.
+ */
+export type ProofInput = {
+    /**
+     * The password of the account, compared exactly.
+     * @minLength 1
+     * @maxLength 128
+     */
+    password?: string;
+    code?: TotpCode;
+    recovery_code?: RecoveryCodeInput;
+};
+
+/**
+ * What a person has just proved in a session.
+ */
+export type Proof = {
+    /**
+     * Until when the proof is fresh (UTC).
+     * @format date-time
+     */
+    fresh_until: string;
+    /**
+     * Whether it was a second factor.
+     */
+    with_second_factor: boolean;
+};
+
+/**
+ * The recovery codes of an account, which are shown only here.
+ */
+export type RecoveryCodes = {
+    /**
+     * Ten codes, each good for one use instead of a second factor.
+     */
+    recovery_codes: string[];
+};
+
+/**
+ * A second factor of an administrator's account.
+ */
+export type SecondFactor = {
+    /**
+     * Id of the factor.
+     * @format uuid
+     */
+    id: string;
+    kind: SecondFactorKind;
+    /**
+     * 1 to 80 characters: the person's own name for it.
+     */
+    name: string;
+    /**
+     * When it was added (UTC).
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it was last used (UTC); absent before the first use.
+     * @format date-time
+     */
+    last_used_at?: string;
+};
+
+/**
+ * The second factors of an administrator's account.
+ */
+export type SecondFactors = {
+    /**
+     * At most 10, the oldest first; empty for an account without a second factor.
+     */
+    factors: SecondFactor[];
+    /**
+     * How many recovery codes are not used.
+     * @minimum 0
+     * @maximum 10
+     */
+    recovery_codes_left: number;
+};
+
+/**
+ * The person's own name for the factor, such as the device.
+ * @minLength 1
+ * @maxLength 80
+ * @pattern \S
+ */
+export type SecondFactorNameText = string;
+
+/**
+ * The name of a second factor.
+ */
+export type SecondFactorName = {
+    name: SecondFactorNameText;
+};
+
+/**
+ * An authenticator app that is not confirmed yet. The secret is shown only here.
+ */
+export type TotpSetup = {
+    /**
+     * Id of the factor, for its confirmation.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The secret in base32, to type into an app.
+     */
+    secret: string;
+    /**
+     * The `otpauth` address with the secret, for a QR code.
+     */
+    uri: string;
+    /**
+     * Until when it can be confirmed (UTC).
+     * @format date-time
+     */
+    expires_at: string;
+};
+
+/**
+ * The code that the new app shows.
+ */
+export type TotpConfirmation = {
+    code: TotpCode;
+};
+
+/**
+ * A second factor that was just added. The recovery codes are shown only here.
+ */
+export type EnrolledSecondFactor = {
+    factor: SecondFactor;
+    /**
+     * Ten codes, each good for one use instead of a second factor; absent if the account has some already.
+     */
+    recovery_codes?: string[];
+};
+
+/**
  * A person at an identity provider, joined to the account.
  */
 export type Identity = {
@@ -1352,6 +1494,10 @@ export type Member = {
     email: string;
     role: Role;
     status: MemberStatus;
+    /**
+     * Whether the account has a second factor. Absent while invited.
+     */
+    has_second_factor?: boolean;
     /**
      * When the invitation was accepted or the club created (UTC); absent while invited.
      * @format date-time
@@ -9150,7 +9296,7 @@ export type CommunityReport = {
 export type AuditActor = {
     kind: AuditActorKind;
     /**
-     * The id of the administrator or of the API key, which may be gone.
+     * The id of the administrator or of the API key, which may be gone; of an operator, the id that the command printed.
      * @format uuid
      */
     id: string;
@@ -9186,7 +9332,7 @@ export type AuditEntry = {
     created_at: string;
     actor: AuditActor;
     /**
-     * The `operationId` of this contract, such as `updateStudent`.
+     * The `operationId` of this contract, such as `updateStudent`, or the name of a command of the operators.
      */
     operation: string;
     /**
@@ -11930,6 +12076,16 @@ export type WebhookTestEvent = {
 } & WebhookEnvelope;
 
 /**
+ * `totp` is an authenticator app. A later version may add values: accept those that you do not know.
+ */
+export type SecondFactorKind = (typeof SecondFactorKind)[keyof typeof SecondFactorKind] | (string & {});
+
+export const SecondFactorKind = {
+    totp: "totp",
+    passkey: "passkey"
+} as const;
+
+/**
  * `active` for a member, `invited` for an open invitation. A later version may add values: accept those that you do not know.
  */
 export type MemberStatus = (typeof MemberStatus)[keyof typeof MemberStatus] | (string & {});
@@ -12579,13 +12735,14 @@ export const CommunityAuthorKind = {
 } as const;
 
 /**
- * `administrator` for a person, `api_key` for a program. A later version may add values: accept those that you do not know.
+ * `administrator` for a person, `api_key` for a program, `operator` for a command of the operators of the service. A later version may add values: accept those that you do not know.
  */
 export type AuditActorKind = (typeof AuditActorKind)[keyof typeof AuditActorKind] | (string & {});
 
 export const AuditActorKind = {
     administrator: "administrator",
-    api_key: "api_key"
+    api_key: "api_key",
+    operator: "operator"
 } as const;
 
 /**

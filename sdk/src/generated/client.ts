@@ -105,7 +105,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, ClubProvider, ClubProviderSettings, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Identities, Identity, IdentityAddition, IdentityCodeRequest, IdentityJoining, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, ProviderCode, ProviderSignIn, ProviderSignInStart, PublicProviders, Purchase, PurchaseStatusInput, ReactionKindInput, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactorSignIn, SentReport, Shortened, SignInRules, SignInRulesInput, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, ClubProvider, ClubProviderSettings, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Identities, Identity, IdentityAddition, IdentityCodeRequest, IdentityJoining, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, ProviderCode, ProviderSignIn, ProviderSignInStart, PublicProviders, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, Shortened, SignInRules, SignInRulesInput, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -382,6 +382,138 @@ export type UpdateProfileResponseHeaders = {
 export type UpdateProfileVariables = {
     body: UpdateProfileBody;
     headers?: UpdateProfileHeaders;
+};
+
+export type ProveIdentityResult = {
+    data: Proof;
+};
+
+export type ProveIdentityBody = ProofInput;
+
+export type ProveIdentityHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ProveIdentityVariables = {
+    body: ProveIdentityBody;
+    headers?: ProveIdentityHeaders;
+};
+
+export type RenewRecoveryCodesResult = {
+    data: RecoveryCodes;
+};
+
+export type RenewRecoveryCodesHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RenewRecoveryCodesVariables = {
+    headers?: RenewRecoveryCodesHeaders;
+};
+
+export type GetSecondFactorsResult = {
+    data: SecondFactors;
+};
+
+export type BeginTotpResult = {
+    data: TotpSetup;
+};
+
+export type BeginTotpBody = SecondFactorName;
+
+export type BeginTotpHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type BeginTotpVariables = {
+    body: BeginTotpBody;
+    headers?: BeginTotpHeaders;
+};
+
+export type RemoveSecondFactorResult = void;
+
+export type RemoveSecondFactorPath = {
+    /**
+     * Id of a second factor of the own account.
+     * @format uuid
+     */
+    factorId: string;
+};
+
+export type RemoveSecondFactorVariables = {
+    path: RemoveSecondFactorPath;
+};
+
+export type RenameSecondFactorResult = {
+    data: SecondFactor;
+};
+
+export type RenameSecondFactorPath = {
+    /**
+     * Id of a second factor of the own account.
+     * @format uuid
+     */
+    factorId: string;
+};
+
+export type RenameSecondFactorBody = SecondFactorName;
+
+export type RenameSecondFactorHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RenameSecondFactorResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type RenameSecondFactorVariables = {
+    path: RenameSecondFactorPath;
+    body: RenameSecondFactorBody;
+    headers?: RenameSecondFactorHeaders;
+};
+
+export type ConfirmTotpResult = {
+    data: EnrolledSecondFactor;
+};
+
+export type ConfirmTotpPath = {
+    /**
+     * Id of a second factor of the own account.
+     * @format uuid
+     */
+    factorId: string;
+};
+
+export type ConfirmTotpBody = TotpConfirmation;
+
+export type ConfirmTotpHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ConfirmTotpVariables = {
+    path: ConfirmTotpPath;
+    body: ConfirmTotpBody;
+    headers?: ConfirmTotpHeaders;
 };
 
 export type ListIdentitiesResult = {
@@ -12209,6 +12341,55 @@ export type Ops = {
             idempotentReplayed?: string;
         };
     };
+    proveIdentity: {
+        args: {
+            body: ProveIdentityBody;
+            headers?: ProveIdentityHeaders;
+        };
+        result: ProveIdentityResult;
+    };
+    renewRecoveryCodes: {
+        args: {
+            headers?: RenewRecoveryCodesHeaders;
+        };
+        result: RenewRecoveryCodesResult;
+    };
+    getSecondFactors: {
+        args: {};
+        result: GetSecondFactorsResult;
+    };
+    beginTotp: {
+        args: {
+            body: BeginTotpBody;
+            headers?: BeginTotpHeaders;
+        };
+        result: BeginTotpResult;
+    };
+    removeSecondFactor: {
+        args: {
+            path: RemoveSecondFactorPath;
+        };
+        result: RemoveSecondFactorResult;
+    };
+    renameSecondFactor: {
+        args: {
+            path: RenameSecondFactorPath;
+            body: RenameSecondFactorBody;
+            headers?: RenameSecondFactorHeaders;
+        };
+        result: RenameSecondFactorResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    confirmTotp: {
+        args: {
+            path: ConfirmTotpPath;
+            body: ConfirmTotpBody;
+            headers?: ConfirmTotpHeaders;
+        };
+        result: ConfirmTotpResult;
+    };
     listIdentities: {
         args: {};
         result: ListIdentitiesResult;
@@ -15075,6 +15256,13 @@ export const OPERATIONS = {
     requestIdentityCode: { id: "requestIdentityCode", method: "POST", path: "/v1/auth/admin/identities/codes", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     getProfile: { id: "getProfile", method: "GET", path: "/v1/me", tags: ["Administrators"], security: [[{ scheme: "admin", kind: "bearer" }]] },
     updateProfile: { id: "updateProfile", method: "PATCH", path: "/v1/me", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    proveIdentity: { id: "proveIdentity", method: "POST", path: "/v1/me/proof", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    renewRecoveryCodes: { id: "renewRecoveryCodes", method: "POST", path: "/v1/me/recovery-codes", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    getSecondFactors: { id: "getSecondFactors", method: "GET", path: "/v1/me/second-factors", tags: ["Second factors"], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    beginTotp: { id: "beginTotp", method: "POST", path: "/v1/me/second-factors/totp", tags: ["Second factors"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    removeSecondFactor: { id: "removeSecondFactor", method: "DELETE", path: "/v1/me/second-factors/{factorId}", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
+    renameSecondFactor: { id: "renameSecondFactor", method: "PATCH", path: "/v1/me/second-factors/{factorId}", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    confirmTotp: { id: "confirmTotp", method: "POST", path: "/v1/me/second-factors/{factorId}/confirm", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     listIdentities: { id: "listIdentities", method: "GET", path: "/v1/me/identities", tags: ["Administrators"], security: [[{ scheme: "admin", kind: "bearer" }]] },
     addIdentity: { id: "addIdentity", method: "POST", path: "/v1/me/identities", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     removeIdentity: { id: "removeIdentity", method: "DELETE", path: "/v1/me/identities/{identityId}", tags: ["Administrators"], params: [{ name: "identityId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },

@@ -12,10 +12,12 @@ import {
   sessionIdOf,
   removeEndedSessions,
   sessionLifetimeMs,
+  unknownClient,
 } from '../../../domain/identity/sessions/sessions.ts';
 import { findLivingCallers, type StreamCaller } from '../../../domain/identity/living-callers.ts';
 import { createSessionFinder } from '../../../domain/identity/sessions/session-finder.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { withOpenTransaction } from '../../toolkit/drive/races.ts';
 import { impatient } from '../../toolkit/fakes/databases.ts';
@@ -192,6 +194,20 @@ describe('sign-in sessions (AUTH-1)', () => {
     expect(await findLivingCallers(db, callers, now)).to.deep.equal([false, true, false, true, false]);
     expect(await findLivingCallers(db, callers, after(-1))).to.deep.equal([false, true, true, true, true]);
     expect(await findLivingCallers(db, [], now)).to.deep.equal([]);
+  });
+
+  it('follow the stream of a club only if they satisfy its sign-in rules (FAC-1)', async () => {
+    const { db } = await testDeps();
+    const { id: clubId, owner } = await buildClub();
+    const origin = { openedBy: 'password', ...unknownClient } as const;
+    const open = async (withSecondFactor: boolean) =>
+      sha256(
+        (await db.transaction((tx) => openSession(tx, 'admin', owner.id, now, { ...origin, withSecondFactor }))).token,
+      );
+    const callers = [await open(false), await open(true)].map((hash) => callerWith(hash, clubId));
+    expect(await findLivingCallers(db, callers, now)).to.deep.equal([true, true]);
+    await db.run(sql`INSERT INTO club_sign_in_rules (club_id, requires_second_factor) VALUES (${clubId}, true)`);
+    expect(await findLivingCallers(db, callers, now)).to.deep.equal([false, true]);
   });
 
   it('are not mixed up by concurrent look-ups', async () => {

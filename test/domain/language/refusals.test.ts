@@ -48,6 +48,7 @@ const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> 
     'domain/media/library/tracks.ts',
     'domain/media/purposes/unsent-files.ts',
   ],
+  invalid_credentials: ['domain/identity/factors/methods.ts'], // factors of administrators
   invalid_image: ['domain/media/purposes/agent-images.ts'],
   media_archived: ['domain/media/library/publishing.ts', 'domain/media/uses/uses.ts'],
   media_not_ready: ['domain/media/library/publishing.ts'],

@@ -29,13 +29,13 @@ export async function buildSecondFactor(administratorId: Id, otherVault?: Vault)
 }
 
 /** @param stepsOff 0 for the code that the app shows now, 1 for the next one @returns six digits */
-export function codeOf({ secret }: Pick<TestSecondFactor, 'secret'>, stepsOff = 0, at = Date.now()): string {
+export function totpCodeOf({ secret }: Pick<TestSecondFactor, 'secret'>, stepsOff = 0, at = Date.now()): string {
   const totp = new TOTP({ ...totpSettings, secret: TotpSecret.fromBase32(secret) });
   return totp.generate({ timestamp: at + stepsOff * totpSettings.period * 1_000 });
 }
 
 /** @returns six digits that are no code of the app around this time */
-export function wrongCodeOf(factor: Pick<TestSecondFactor, 'secret'>, at = Date.now()): string {
-  const codes = [-2, -1, 0, 1, 2].map((stepsOff) => codeOf(factor, stepsOff, at));
+export function wrongTotpCodeOf(factor: Pick<TestSecondFactor, 'secret'>, at = Date.now()): string {
+  const codes = [-2, -1, 0, 1, 2].map((stepsOff) => totpCodeOf(factor, stepsOff, at));
   return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !codes.includes(code)) ?? '';
 }

@@ -42,6 +42,7 @@ const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   id: () => randomUUID(),
   name: () => `Name ${newId()}`,
   points: () => (pointsGiven = (pointsGiven % 100) + 1),
+  challenge: () => newId(), // the wrong tries of one challenge are limited
   email: () => `${newId()}@example.com`,
   url: () => 'https://93.184.216.34/hooks/club',
   external_id: () => newId(),

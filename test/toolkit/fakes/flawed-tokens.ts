@@ -27,15 +27,15 @@ export async function flawedTokens(): Promise<FlawedTokens> {
   const altering =
     (kid: string, key: webcrypto.CryptoKey, sign: (claims: JWTPayload) => Promise<string> | string): AlterAnswer =>
     async (path, answer) => {
-      if (path === '/jwks') return replaced(answer, async () => ({ keys: [{ ...(await exportJWK(key)), kid, alg, use: 'sig' }] }));
+      if (path === '/jwks')
+        return replaced(answer, async () => ({ keys: [{ ...(await exportJWK(key)), kid, alg, use: 'sig' }] }));
       if (path !== '/token' || answer.status !== 200) return answer;
       return replaced(answer, async (body) => ({ ...body, id_token: await sign(claimsIn(String(body['id_token']))) }));
     };
   const signedBy = (kid: string, key: webcrypto.CryptoKey) => (claims: JWTPayload) =>
     new SignJWT(claims).setProtectedHeader({ alg, kid }).sign(key);
   return {
-    withClaims: (change) =>
-      altering('own', own.publicKey, (claims) => signedBy('own', own.privateKey)(change(claims))),
+    withClaims: (change) => altering('own', own.publicKey, (claims) => signedBy('own', own.privateKey)(change(claims))),
     withForeignKey: altering('own', own.publicKey, signedBy('own', foreign.privateKey)),
     withSecret: (secret) =>
       altering('own', own.publicKey, (claims) =>

@@ -1,7 +1,7 @@
 /** Codes of an operation that follow from its traits. The contract's introduction states the same rules. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { freshFactorOf } from './fresh-factor.ts';
-import { isOpenToLimitedSessions } from './limited-sessions.ts';
+import * as limitedSessions from './limited-sessions.ts';
 import { anyScope, scopeOf } from './scopes.ts';
 import type { Method, OperationObject, ParameterObject } from '../openapi.ts';
 import { idempotencyOf, type Idempotency } from './idempotency.ts';
@@ -71,7 +71,7 @@ export function traitsOf(
     hasSession: operation.security.length > 0,
     isUnderClub: parameters.some(({ name }) => name === 'clubId'),
     isForAdministrators: operation.security.some(({ admin }) => admin !== undefined),
-    isOpenToLimitedSessions: isOpenToLimitedSessions(operation.operationId),
+    isOpenToLimitedSessions: limitedSessions.isOpenToLimitedSessions(operation.operationId),
     hasRoles: operation['x-roles'] !== undefined,
     hasScope: ![undefined, anyScope].includes(scopeOf(method, operation)),
     needsFreshFactor: freshFactorOf(operation.operationId) !== undefined,

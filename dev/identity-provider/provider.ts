@@ -45,6 +45,11 @@ export interface LocalProvider {
   stop(): Promise<void>;
 }
 
+/** @returns the value of `IDENTITY_PROVIDERS` with this provider */
+export function settingOf({ issuer, clientId, clientSecret }: LocalProvider, key: string, name: string): string {
+  return JSON.stringify([{ key, name, issuer, client_id: clientId, client_secret: clientSecret }]);
+}
+
 export async function startLocalProvider(options: LocalProviderOptions): Promise<LocalProvider> {
   const { certificate, redirectUris, people, alter = (_path, answer) => answer, port = 0 } = options;
   const requests: string[] = [];

@@ -12,7 +12,7 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import type { ProviderDeps } from '../identity/providers/deps.ts';
-import { emailDomainOf } from '../identity/providers/email-domains.policy.ts';
+import { emailDomainOf } from '../identity/providers/email-domains.ts';
 import { closeJoinsOf } from '../identity/providers/joins.ts';
 import { endSessionsOfProvider } from '../identity/sessions/sessions.ts';
 import { RefusalToPerson } from '../language/refusal.ts';

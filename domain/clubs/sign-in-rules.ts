@@ -39,7 +39,7 @@ export async function setSignInRules(
   return db.transaction(async (tx) => {
     const role = await lockClub(tx, clubId, by.id);
     if (role !== 'owner') throw new DomainError('role_not_permitted', 'Only an owner may set the rules of a sign-in.');
-    const providerId = input.requires_provider === true ? await requireProviderOf(tx, clubId, by.session) : null;
+    const providerId = input.requires_provider ? await requireProviderOf(tx, clubId, by.session) : null;
     await tx.run(sql`INSERT INTO club_sign_in_rules (club_id, requires_second_factor, required_provider_id)
        VALUES (${clubId}, ${input.requires_second_factor}, ${providerId})
        ON CONFLICT (club_id) DO UPDATE

@@ -51,7 +51,7 @@ async function selectProvider(db: Queries, vault: Vault, which: Sql): Promise<Pr
 }
 
 /** @returns the provider of a club's row */
-export function providerOf(
+function providerOf(
   row: Pick<IdentityProvider, 'id' | 'clubId' | 'name' | 'issuer' | 'clientId' | 'sealedClientSecret' | 'emailDomains'>,
   vault: Vault,
 ): Provider {

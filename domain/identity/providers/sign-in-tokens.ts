@@ -10,7 +10,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
 /** In milliseconds. */
-export const signInLifetimeMs = 10 * 60_000;
+const signInLifetimeMs = 10 * 60_000;
 
 export interface StartedSignIn {
   id: Id;

@@ -20,7 +20,7 @@ import {
 } from '../accounts/administrator-accounts.ts';
 import type { Client, SessionOrigin } from '../sessions/sessions.ts';
 import type { ProviderDeps } from './deps.ts';
-import { isInDomains } from './email-domains.policy.ts';
+import { isInDomains } from './email-domains.ts';
 import { openJoin } from './joins.ts';
 import { findProvider, lockUnchanged, type Provider, type ProviderName } from './provider.ts';
 import { IdentityNotJoined, signInFailed } from './refusals.ts';

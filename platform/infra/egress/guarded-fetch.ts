@@ -4,7 +4,7 @@ import type { WebhookDispatcher } from './connection-pool.ts';
 
 export interface GuardedRequest {
   url: string;
-  method: string;
+  method: Dispatcher.HttpMethod;
   headers: Readonly<Record<string, string>>;
   body: string | undefined;
   /** The largest body of the answer, in bytes. */
@@ -14,7 +14,7 @@ export interface GuardedRequest {
 }
 
 /** The body of the answer is longer than the caller allows. */
-export class AnswerTooLarge extends Error {
+class AnswerTooLarge extends Error {
   override name = 'AnswerTooLarge';
   code = 'ANSWER_TOO_LARGE';
 }
@@ -52,7 +52,7 @@ export function guardedFetch(dispatcher: WebhookDispatcher, request: GuardedRequ
     if (signal.aborted) return abort();
     signal.addEventListener('abort', abort);
 
-    const options = { origin, path: pathname + search, method: method as Dispatcher.HttpMethod, headers, signal };
+    const options = { origin, path: pathname + search, method, headers, signal };
     dispatcher.dispatch(
       { ...options, ...(body !== undefined && { body }) },
       {

@@ -1,18 +1,24 @@
 /** Serves an API with a local identity provider, which is a real one in a process of its own. */
 import { identityProvidersOf } from '../../../api/identity-providers.ts';
-import { startLocalProvider, type AlterAnswer, type LocalProvider } from '../../../dev/identity-provider/provider.ts';
+import {
+  settingOf,
+  startLocalProvider,
+  type AlterAnswer,
+  type LocalProvider,
+} from '../../../dev/identity-provider/provider.ts';
 import type { ProviderPerson } from '../../../dev/identity-provider/settings.ts';
+import { signInAtProvider } from '../../../dev/identity-provider/sign-in.ts';
 import { walkThroughProvider, type WalkedAnswer } from '../../../dev/identity-provider/walk.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { Secret } from '../../../platform/core/secret.ts';
 import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
 import { createOpenIdClient, signInLimits } from '../../../platform/infra/openid/client.ts';
-import { deploymentProviderId, usualScopes } from '../../../platform/infra/openid/settings.ts';
+import { deploymentProviderId, parseProviders } from '../../../platform/infra/openid/settings.ts';
 import { callAt, type Answer, type Call } from '../drive/api.ts';
 import { serveApp, type ServedApp } from './app.ts';
 import { testStack } from './stack.ts';
 
-export const redirectUri = 'http://dashboard.localhost:3000/sign-in/provider';
+const redirectUri = 'http://dashboard.localhost:3000/sign-in/provider';
 
 export interface TestProvider extends LocalProvider {
   /** Its id as a provider of the deployment. */
@@ -84,14 +90,7 @@ export async function serveWithProviders(
           ...identityProvidersOf(
             {
               ofDeployment: new Secret(
-                ofDeployment.map(({ id, issuer, clientId, clientSecret }) => ({
-                  id,
-                  name: 'Harbour Group',
-                  issuer,
-                  clientId,
-                  clientSecret: new Secret(clientSecret),
-                  scopes: usualScopes,
-                })),
+                ofDeployment.flatMap((one) => parseProviders(settingOf(one, one.clientId, 'Harbour Group')).value),
               ),
               redirectUris,
             },
@@ -140,12 +139,21 @@ export async function walk(url: string, { login, password }: ProviderPerson): Pr
 /** Starts a sign-in, walks through the provider, and exchanges the code. */
 export async function signInBy(
   api: ProviderApi,
-  name: { provider_id: Id } | { club: string },
-  person: ProviderPerson,
+  provider: { provider_id: Id } | { club: string },
+  { login, password }: ProviderPerson,
 ): Promise<Answer> {
-  const { url, sign_in_token } = await start(api, name);
-  const answer = await walk(url, person);
-  return api.call('POST', '/v1/auth/admin/code/exchange', { body: { sign_in_token, ...answer } });
+  const { authority } = await testStack();
+  let last: Answer | undefined;
+  await signInAtProvider({
+    post: async (path, body) => (last = await api.call('POST', path, { body })),
+    provider,
+    redirectUri,
+    login,
+    password,
+    authority: authority.certificate,
+  });
+  if (!last) throw new Error('The sign-in made no call.');
+  return last;
 }
 
 /** Joins the identity of a person to the account with this password, and returns the session. */

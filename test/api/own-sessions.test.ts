@@ -1,12 +1,14 @@
 /** Tests the own sessions of both kinds of people: their list, their end, and the mail about a new device (SES-8 to SES-12). */
 import { expect } from 'chai';
+import { mailKinds } from '../../domain/contexts.ts';
+import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/transactional/send.ts';
 import { maxSessions } from '../../domain/identity/sessions/sessions.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent, password } from '../toolkit/builders/clubs.ts';
 import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
@@ -29,7 +31,7 @@ interface ShownSession {
 }
 
 for (const [name, kindOf] of Object.entries(kinds))
-  describe(`the sessions of a ${name}`, () => {
+  describe(`the sessions of ${name === 'student' ? 'a student' : 'an administrator'}`, () => {
     let accounts: AccountKind;
     let club: object;
     let account: Awaited<ReturnType<AccountKind['build']>>;
@@ -169,6 +171,32 @@ for (const [name, kindOf] of Object.entries(kinds))
         await signIn('198.51.100.77');
         await signIn('198.51.100.77');
         expect(await mails()).to.deep.equal([[template, 'Firefox (Windows)', '198.51.100.0/24']]);
+      });
+
+      it('shows device, network and time, and forgets both after it was sent', async () => {
+        await signIn('198.51.100.77');
+        const { db, vault } = await testDeps();
+        const [{ id }] = await db.source.query(
+          `SELECT id FROM transactional_mails WHERE $1 IN (student_id, administrator_id)`,
+          [account.id],
+        );
+        const outbox: OutgoingMail[] = [];
+        const links = {
+          classroomUrl: 'https://{slug}.example.com',
+          dashboardUrl: 'https://dashboard.example.com',
+          publicUrl: 'https://api.example.com',
+        };
+        const mailDeps = { db, vault, links, warmUp: [], kinds: mailKinds, onOutcome: () => undefined };
+        const sendMail = async (mail: OutgoingMail) => void outbox.push(mail);
+        await sendTransactionalMail({ ...mailDeps, sendMail }, id, Date.now() + 1_000);
+        const [mail] = outbox;
+        expect(mail?.to).to.equal(account.email);
+        expect(mail?.text)
+          .to.include('Firefox (Windows)')
+          .and.include('198.51.100.0/24')
+          .and.include('/account/sessions');
+        expect(mail?.text).to.match(/Time: .*\d\d:\d\d/);
+        expect(await mails()).to.deep.equal([[template, null, null]]);
       });
 
       it('is not requested for a known device in a new network', async () => {

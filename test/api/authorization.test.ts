@@ -111,7 +111,7 @@ const table: Record<OperationId, Row> = {
   deleteOwnAvatar: { sessions: admin, answer: 204 },
   putOwnAvatar: { sessions: admin, answer: 'invalid_image' },
   removePhone: { sessions: admin, answer: 204 },
-  requestPhoneCode: { sessions: admin, answer: 'not_configured' },
+  requestPhoneCode: { sessions: admin, answer: 'not_found' },
   verifyPhone: { sessions: admin, answer: 'token_gone' },
 
   getSecondFactors: { sessions: admin, answer: 200 },

@@ -4,7 +4,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { buildClub, password } from '../toolkit/builders/clubs.ts';
 import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
-import { call, expectError } from '../toolkit/drive/api.ts';
+import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
 const other = 'a quite different phrase';
@@ -15,7 +15,7 @@ const kinds = {
 } as const;
 
 for (const [name, kindOf] of Object.entries(kinds))
-  describe(`the own password of a ${name}`, () => {
+  describe(`the own password of ${name === 'student' ? 'a student' : 'an administrator'}`, () => {
     let accounts: AccountKind;
     let account: Awaited<ReturnType<AccountKind['build']>>;
     beforeEach(async () => {
@@ -25,11 +25,15 @@ for (const [name, kindOf] of Object.entries(kinds))
 
     const change = (body: object, token = account.token) => call('PUT', '/v1/me/password', { token, body });
     const right = { current_password: password, new_password: other };
+    const withoutPassword = async () => {
+      const table = name === 'student' ? 'students' : 'administrators';
+      await (await testDatabase()).query(`UPDATE ${table} SET password_hash = NULL WHERE id = $1`, [account.id]);
+    };
     const mailsTo = async (id: Id): Promise<string[]> => {
       const rows = await (
         await testDatabase()
       ).query(
-        `SELECT template FROM transactional_mails WHERE $1 IN (student_id, administrator_id) ORDER BY created_at`,
+        `SELECT template FROM transactional_mails WHERE $1 IN (student_id, administrator_id) AND template NOT LIKE '%_new_device' ORDER BY created_at`,
         [id],
       );
       return rows.map(({ template }: { template: string }) => template);
@@ -82,11 +86,18 @@ for (const [name, kindOf] of Object.entries(kinds))
       expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).to.deep.equal([204, 401]);
     });
 
-    it(`${name === 'student' ? 'lets' : 'does not let'} a ${name} without a password choose the first one`, async () => {
-      const table = name === 'student' ? 'students' : 'administrators';
-      await (await testDatabase()).query(`UPDATE ${table} SET password_hash = NULL WHERE id = $1`, [account.id]);
+    it('lets a person without a password choose the first one', async () => {
+      await withoutPassword();
       expectError(await change(right), 'invalid_credentials');
-      const { status } = await change({ new_password: other });
-      expect(status).to.equal(name === 'student' ? 204 : 401);
+      expect((await change({ new_password: other })).status).to.equal(204);
+      expect((await accounts.signIn(account.email, other)).status).to.equal(200);
+    });
+
+    it(`${name === 'student' ? 'needs no' : 'needs a'} fresh proof for the first password`, async () => {
+      await withoutPassword();
+      clock.advance(11 * 60_000);
+      const answer = await change({ new_password: other });
+      if (name === 'student') expect(answer.status).to.equal(204);
+      else expectError(answer, 'fresh_factor_required');
     });
   });

@@ -1,12 +1,17 @@
 /** Tests the own sessions of both kinds of people: their list, their end, and the mail about a new device (SES-8 to SES-12). */
 import { expect } from 'chai';
+import { mailKinds } from '../../domain/contexts.ts';
+import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/transactional/send.ts';
 import { maxSessions } from '../../domain/identity/sessions/sessions.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent, password } from '../toolkit/builders/clubs.ts';
 import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
+
+/** Each test has its own network, because sign-ins are limited for each address. */
+let place = 100;
 
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
@@ -29,17 +34,20 @@ interface ShownSession {
 }
 
 for (const [name, kindOf] of Object.entries(kinds))
-  describe(`the sessions of a ${name}`, () => {
+  describe(`the sessions of ${name === 'student' ? 'a student' : 'an administrator'}`, () => {
     let accounts: AccountKind;
     let club: object;
     let account: Awaited<ReturnType<AccountKind['build']>>;
     const kind = name === 'student' ? 'student' : 'admin';
     const table = `${name}_sessions`;
     beforeEach(async () => {
+      place += 1;
       ({ accounts, club } = await kindOf());
       account = await accounts.build();
     });
 
+    const here = () => `198.51.${place}.77`;
+    const networkHere = () => `198.51.${place}.0/24`;
     const list = async (token = account.token): Promise<ShownSession[]> =>
       (await call('GET', '/v1/me/sessions', { token })).body.data;
     const end = (id: string, token = account.token) => call('DELETE', `/v1/me/sessions/${id}`, { token });
@@ -61,12 +69,12 @@ for (const [name, kindOf] of Object.entries(kinds))
     describe('GET /v1/me/sessions', () => {
       it('lists device, network and last use, the last used first', async () => {
         clock.advance(1_000);
-        const { data } = (await signIn('198.51.100.77')).body;
+        const { data } = (await signIn(here())).body;
         const sessions = await list(data.token);
         expect(
           sessions.map(({ current, device, network, opened_by }) => [current, device, network, opened_by]),
         ).to.deep.equal([
-          [true, 'Firefox (Windows)', '198.51.100.0/24', 'password'],
+          [true, 'Firefox (Windows)', networkHere(), 'password'],
           [false, undefined, undefined, 'password'],
         ]);
         expect((await list()).map(({ current }) => current)).to.deep.equal([false, true]);
@@ -166,13 +174,36 @@ for (const [name, kindOf] of Object.entries(kinds))
       const template = `${name}_new_device`;
 
       it('names device and network, and is requested once for a network', async () => {
-        await signIn('198.51.100.77');
-        await signIn('198.51.100.77');
-        expect(await mails()).to.deep.equal([[template, 'Firefox (Windows)', '198.51.100.0/24']]);
+        await signIn(here());
+        await signIn(here());
+        expect(await mails()).to.deep.equal([[template, 'Firefox (Windows)', networkHere()]]);
+      });
+
+      it('shows device, network and time, and forgets both after it was sent', async () => {
+        await signIn(here());
+        const { db, vault } = await testDeps();
+        const [{ id }] = await db.source.query(
+          `SELECT id FROM transactional_mails WHERE $1 IN (student_id, administrator_id)`,
+          [account.id],
+        );
+        const outbox: OutgoingMail[] = [];
+        const links = {
+          classroomUrl: 'https://{slug}.example.com',
+          dashboardUrl: 'https://dashboard.example.com',
+          publicUrl: 'https://api.example.com',
+        };
+        const mailDeps = { db, vault, links, warmUp: [], kinds: mailKinds, onOutcome: () => undefined };
+        const sendMail = async (mail: OutgoingMail) => void outbox.push(mail);
+        await sendTransactionalMail({ ...mailDeps, sendMail }, id, Date.now() + 1_000);
+        const [mail] = outbox;
+        expect(mail?.to).to.equal(account.email);
+        expect(mail?.text).to.include('Firefox (Windows)').and.include(networkHere()).and.include('/account/sessions');
+        expect(mail?.text).to.match(/Time: .*\d\d:\d\d/);
+        expect(await mails()).to.deep.equal([[template, null, null]]);
       });
 
       it('is not requested for a known device in a new network', async () => {
-        const { device_token } = (await signIn('198.51.100.77')).body.data;
+        const { device_token } = (await signIn(here())).body.data;
         await signIn('203.0.113.9', { device_token });
         expect(await mails()).to.have.length(1);
         await signIn('192.0.2.1', { device_token: 'of another service' });
@@ -180,7 +211,7 @@ for (const [name, kindOf] of Object.entries(kinds))
       });
 
       it('is not requested if the sign-in fails', async () => {
-        expectError(await signIn('198.51.100.77', { password: 'a wrong password' }), 'invalid_credentials');
+        expectError(await signIn(here(), { password: 'a wrong password' }), 'invalid_credentials');
         expect(await mails()).to.deep.equal([]);
       });
 

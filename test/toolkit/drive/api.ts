@@ -61,6 +61,9 @@ export async function testConfig(overrides: Record<string, string> = {}): Promis
     CORS_ORIGINS: 'https://dashboard.example.com',
     SUBTITLES_COMMAND: 'speech {input} {output} {language}', // requests are accepted, but no worker runs the command in these tests
     ANTHROPIC_API_KEY: 'key-of-nobody', // questions are accepted, but no worker asks the model in these tests
+    PHONE_CODE_URL: 'https://sms.example.com/', // requests are accepted, but no worker sends codes in these tests
+    PHONE_CODE_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+    PHONE_CODES_PER_DAY: '100000',
     ...overrides,
   });
 }

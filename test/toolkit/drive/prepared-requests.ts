@@ -4,6 +4,7 @@ import type { CallerKind, ContractOperation, OperationId } from '../../../contra
 import type { JsonObject } from '../../../contract/openapi.ts';
 import { buildFurnishedClub, permittedToken, type FurnishedClub } from '../builders/furnished-club.ts';
 import { buildMedia } from '../builders/media.ts';
+import { someNumber } from '../builders/phone-codes.ts';
 import { testDatabase } from '../stack/database.ts';
 import { call, type Call } from './api.ts';
 import { pathOf, sentTo } from './every-operation.ts';
@@ -37,6 +38,9 @@ const stored: Preparation = {
 const preparations: Partial<Record<OperationId, Preparation>> = {
   setStudentPassword: {
     club: ({ student }) => run(`UPDATE students SET password_hash = NULL WHERE id = $1`, student.id),
+  },
+  requestPhoneCode: {
+    club: ({ owner }) => run(`UPDATE administrators SET phone = $2 WHERE id = $1`, owner.id, someNumber()),
   },
   restoreEnrollment: { club: (club) => post(club, `/enrollments/${club.records.enrollment}/revoke`, undefined) },
   unscheduleCampaign: scheduled,

@@ -122,14 +122,6 @@ const table: Record<OperationId, Row> = {
   renewRecoveryCodes: { sessions: admin, answer: 'no_second_factor' },
   proveIdentity: { sessions: admin, answer: 'invalid_credentials' },
 
-  getSecondFactors: { sessions: admin, answer: 200 },
-  beginTotp: { sessions: admin, answer: 200 },
-  confirmTotp: { sessions: admin, answer: 'not_found' },
-  renameSecondFactor: { sessions: admin, answer: 'not_found' },
-  removeSecondFactor: { sessions: admin, answer: 'not_found' },
-  renewRecoveryCodes: { sessions: admin, answer: 'no_second_factor' },
-  proveIdentity: { sessions: admin, answer: 'invalid_credentials' },
-
   getBranding: { sessions: admin, roles, answer: 200 },
   setBranding: { sessions: admin, roles: administration, answer: 200 },
   getMailTexts: { sessions: admin, roles, answer: 200 },

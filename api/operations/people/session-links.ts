@@ -14,4 +14,6 @@ export const createStudentSessionLink: Operation<'createStudentSessionLink'> = a
 }) => data(await links.createSessionLink(deps, { ...params, ...body, apiKeyId: keyOf(actor) }, now));
 
 export const exchangeStudentSessionLink: Operation<'exchangeStudentSessionLink'> = async (request) =>
-  data(await openByLink(request, () => links.exchangeSessionLink(request.deps, request.body, request.client, request.now)));
+  data(
+    await openByLink(request, () => links.exchangeSessionLink(request.deps, request.body, request.client, request.now)),
+  );

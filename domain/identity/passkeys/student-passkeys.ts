@@ -9,6 +9,7 @@ import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { requestMail } from '../../mail/transactional/requests.ts';
+import { emailNotVerified } from '../accounts/credentials.ts';
 import { descriptorOf } from './assertions.ts';
 import { passkeyRules } from './passkeys.policy.ts';
 import {
@@ -30,13 +31,13 @@ export async function getStudentPasskeys(db: Queries, studentId: Id): Promise<Re
   return { passkeys: rows.map(presentPasskey) };
 }
 
-/** @returns the options of `navigator.credentials.create()` */
+/** @returns the options of `navigator.credentials.create()` @throws DomainError email_not_verified */
 export async function offerStudentPasskey(
   { db, vault, passkeySites }: PasskeyDeps,
   studentId: Id,
   now: Date,
 ): Promise<RecordOf<'PasskeyCreationOptions'>> {
-  const account = await requireAccount(db, studentId);
+  const account = await requireConfirmedAccount(db, studentId);
   const existing = await db.rows<Pick<Passkey, 'credentialId' | 'transports'>>(
     sql`SELECT ${columns(Passkey, ['credentialId', 'transports'])} FROM passkeys WHERE student_id = ${studentId} ORDER BY created_at, id`,
   );
@@ -46,7 +47,7 @@ export async function offerStudentPasskey(
 
 /**
  * Adds a passkey, and informs the student by mail.
- * @throws DomainError invalid_request (the answer is wrong, or the passkey exists), passkey_limit_reached
+ * @throws DomainError email_not_verified, invalid_request (the answer is wrong, or the passkey exists), passkey_limit_reached
  */
 export async function addStudentPasskey(
   { db, vault, passkeySites: { classroom } }: PasskeyDeps,
@@ -55,7 +56,7 @@ export async function addStudentPasskey(
   now: Date,
 ): Promise<RecordOf<'Passkey'>> {
   const name = visibleName(text);
-  const { clubId, clubSlug, email } = await requireAccount(db, studentId);
+  const { clubId, clubSlug, email } = await requireConfirmedAccount(db, studentId);
   const page = { ownerId: studentId, rpId: classroom.rpId, origin: originOf(classroom, clubSlug) };
   const checked = await checkRegistration(vault, passkey, page, now);
   return db.transaction(async (tx) => {
@@ -111,15 +112,26 @@ interface Account {
   clubId: Id;
   clubSlug: string;
   club: string;
+  isVerified: boolean;
 }
 
 /** @throws DomainError unauthenticated if the student was removed meanwhile */
 async function requireAccount(db: Queries, studentId: Id): Promise<Account> {
   const account =
-    await db.one<Account>(sql`SELECT student.name, student.email, student.club_id AS "clubId", club.slug AS "clubSlug", club.name AS club
+    await db.one<Account>(sql`SELECT student.name, student.email, student.club_id AS "clubId", club.slug AS "clubSlug", club.name AS club, student.verified_at IS NOT NULL AS "isVerified"
            FROM students student JOIN clubs club ON club.id = student.club_id
           WHERE student.id = ${studentId} AND student.removed_at IS NULL`);
   if (!account) throw accountGone();
+  return account;
+}
+
+/**
+ * A session link proves no address. A passkey of an unconfirmed account would stay when the owner of the address confirms it (ENTRY-4).
+ * @throws DomainError unauthenticated, email_not_verified
+ */
+async function requireConfirmedAccount(db: Queries, studentId: Id): Promise<Account> {
+  const account = await requireAccount(db, studentId);
+  if (!account.isVerified) throw emailNotVerified();
   return account;
 }
 

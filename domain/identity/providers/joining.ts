@@ -70,7 +70,8 @@ export async function joinByPassword(
     const join = await lockJoin(tx, providers, joinToken, now);
     if (!join) return undefined;
     await requireUnchangedPassword(tx, account);
-    if (await readHasSecondFactor(tx, account.id)) return waitingForFactor(tx, deps, account.id, 'password', client, now);
+    if (await readHasSecondFactor(tx, account.id))
+      return waitingForFactor(tx, deps, account.id, 'password', client, now);
     return joinAndOpen(tx, deps, account.id, join, client, now);
   });
   return sessionOf(joined);
@@ -107,7 +108,10 @@ async function waitingForFactor(
   client: Client,
   now: Date,
 ): Promise<Joined> {
-  return { result: await openAdministratorSession(tx, deps, administratorId, { openedBy, ...client }, now), clubId: null };
+  return {
+    result: await openAdministratorSession(tx, deps, administratorId, { openedBy, ...client }, now),
+    clubId: null,
+  };
 }
 
 async function joinAndOpen(

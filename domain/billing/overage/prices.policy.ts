@@ -14,7 +14,7 @@ export const packSizes = {
 export const pricedCurrencies = ['usd', 'eur', 'gbp', 'brl', 'jpy'] as const;
 export type PricedCurrency = (typeof pricedCurrencies)[number];
 
-/** As ISO 4217 lists them, with their decimals. */
+/** The currencies with the decimals that ISO 4217 defines. */
 const currencies = { usd: USD, eur: EUR, gbp: GBP, brl: BRL, jpy: JPY } as const satisfies Record<
   PricedCurrency,
   object

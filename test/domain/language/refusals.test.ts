@@ -54,6 +54,7 @@ const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> 
   not_configured: [
     'domain/billing/add-ons.ts',
     'domain/billing/notices.ts',
+    'domain/mail/notices/receive-provider-notice.ts',
     'domain/mail/notices/receive.ts',
     'domain/media/transcriptions/requests.ts',
   ],

@@ -2,6 +2,7 @@
  * `npm start` runs the whole product on one machine. It starts the development stack, migrates, starts API and worker, plays the tour, and
  * runs until Ctrl-C. Then it stops everything in reverse order. `-- --fake-model` adds a fake model for agents.
  */
+import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { startArguments, type StartArguments } from './arguments.ts';
 import { authorityIn } from './stack/certificates.ts';
@@ -10,17 +11,22 @@ import { type Child, describeExit, startChild } from './stack/children.ts';
 import { runCommand } from './stack/commands.ts';
 import { ensureComponents, locate } from './components.ts';
 import { components } from './components/catalogue.ts';
+import { settingOf, startLocalProvider } from './identity-provider/provider.ts';
 import { interruption } from './interruption.ts';
 import { ensurePortsAreFree, host, portsFromEnvironment } from './stack/ports.ts';
 import { messageOf, Problem, runScript, say } from './problem.ts';
 import { dataDirectory, projectDirectory, scriptArguments } from './project.ts';
 import { untilOk } from './stack/readiness.ts';
 import type { StackIsUp } from './serve.ts';
+import type { CompanyProvider } from './tour/scenes/provider.ts';
 import { runTour } from './tour/tour.ts';
 import { tourWordsIn } from './tour/words/words.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Stop = () => Promise<void>;
+
+/** The tour's address of the dashboard. The tour sends no browser there, and reads the code from the redirect. */
+const redirectUri = 'http://dashboard.localhost:3000/sign-in/provider';
 
 /** API and worker may finish work in flight when they stop. A webhook attempt may take 15 s. */
 const drainMs = 25_000;
@@ -64,6 +70,30 @@ async function start(): Promise<number> {
   }
 }
 
+/**
+ * Starts the identity provider of a company, with one person, and makes the secrets of two mail providers.
+ * @returns the provider for the tour, and the settings with which the API accepts all three
+ */
+async function startCompany(stops: Stop[]): Promise<{ company: CompanyProvider; variables: Environment }> {
+  const { authority } = await authorityIn(path.join(dataDirectory, 'certificates'));
+  const provider = await startLocalProvider({
+    certificate: await authority.issue(['localhost']),
+    redirectUris: [redirectUri],
+    people: [
+      { subject: 'grace', login: 'grace', password: 'harbour', email: 'grace@company.example', name: 'Grace Harbour' },
+    ],
+  });
+  stops.push(() => provider.stop());
+  const variables = {
+    IDENTITY_PROVIDERS: settingOf(provider, 'company', 'Harbour Company'),
+    SIGN_IN_REDIRECT_URIS: redirectUri,
+    MAIL_PROVIDERS: 'postmark,mailgun',
+    MAIL_NOTICE_TOKEN: randomBytes(16).toString('hex'),
+    MAILGUN_SIGNING_KEY: randomBytes(16).toString('hex'),
+  };
+  return { company: { provider, redirectUri }, variables };
+}
+
 /** @returns whether the tour was finished; the stack runs even if not */
 async function bringUp(
   { fakeModel, language }: StartArguments,
@@ -85,12 +115,14 @@ async function bringUp(
     );
     return undefined;
   });
+  const { company, variables } = await startCompany(stops);
   const environment: Environment = {
     ...allocatorSettings,
     ...(ffmpeg !== undefined && { FFMPEG_BINARY: ffmpeg }),
     PUBLIC_URL: `http://${host}:${ports.api}`,
     FILES_URL: `http://${host}:${ports.files}`,
     ...(isOfThisMachine(process.env) && { AUTOMATION_WAIT_SPEED: String(waitSpeed) }),
+    ...variables,
     ...process.env,
     ...(await startDevelopmentStack(stops, dependOn)),
     API_PORT: String(ports.api),
@@ -116,7 +148,7 @@ async function bringUp(
 
   try {
     const { authority } = await authorityIn(path.join(dataDirectory, 'certificates'));
-    const tour = await runTour({ environment, authority, language, say });
+    const tour = await runTour({ environment, authority, company, language, say });
     stops.splice(-1, 0, tour.stop);
     say(`\n${tourWordsIn(language)('stays_up')}`);
     return true;

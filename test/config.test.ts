@@ -215,7 +215,7 @@ describe('the configuration', () => {
     MAIL_PROVIDERS: ['ses', 'postmark,unheard'],
     MAIL_RETURN_ADDRESS: ['bounces', 'a+b@example.com', 'Bounces <b@example.com>', `${'x'.repeat(28)}@example.com`],
     REPORT_MAILBOX_URL: ['pop3://mail.example.com', 'imap.example.com'],
-    RESEND_WEBHOOK_SECRET: ['whsec_', 'secret', 'whsec_short'],
+    RESEND_WEBHOOK_SECRET: ['secret', 'whsec_short'],
     SENDGRID_VERIFICATION_KEY: ['AAAA', '-----BEGIN PUBLIC KEY-----'],
     SES_TOPIC_ARN: ['mails', 'arn:aws:sqs:eu-west-1:123456789012:mails', 'arn:aws:sns:eu-west-1:12:mails'],
     MAIL_WARM_UP: ['0', '10,', '10, 20', 'none', '-1'],

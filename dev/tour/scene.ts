@@ -45,6 +45,12 @@ export interface Club {
   readonly token: string;
 }
 
+/** An administrator's address and password. */
+export interface Account {
+  readonly email: string;
+  readonly password: string;
+}
+
 /** A student of the club, and a session of the student. */
 export interface Asker {
   readonly studentId: string;

@@ -4,7 +4,8 @@
  * its secret is rotated. - A sale gives access to a course. The student completes the course and gets a certificate that everyone can
  * verify. - A campaign is mailed, and one
  * student unsubscribes. - An automation sends an e-mail, waits and adds a tag. - An agent answers from a PDF, and cites its page. - A sale
- * opens a folder, a space and an hour with a mentor. - A program calls with an API key, and repeats a request. The tour narrates in the language of the club, with links to further details.
+ * opens a folder, a space and an hour with a mentor. - A program calls with an API key, and repeats a request. - Two mail providers report bounces. - The owner
+ * signs in at an identity provider, with a second factor. The tour narrates in the language of the club, with links to further details.
  */
 import { defaultLanguage, type OfferedLanguage } from '../../domain/language/languages.ts';
 import type { Authority } from '../stack/certificates.ts';
@@ -13,9 +14,11 @@ import { startReceiver } from '../clients/receiver.ts';
 import { agentAnswers } from './scenes/agent.ts';
 import { throttledEndpointRecovers } from './scenes/breaker.ts';
 import { automationRuns } from './scenes/automation.ts';
+import { bounceSecretsOf, providersReportBounces } from './scenes/bounces.ts';
 import { campaignIsMailed } from './scenes/campaign.ts';
 import { secretIsRotated } from './scenes/rotation.ts';
 import { programCalls } from './scenes/program.ts';
+import { ownerSignsInAtProvider, type CompanyProvider } from './scenes/provider.ts';
 import { fromSaleToCertificate } from './scenes/sale.ts';
 import { setScene, type Say, type Scene } from './scene.ts';
 import { fromSignUpToDelivery } from './scenes/sign-up.ts';
@@ -28,6 +31,8 @@ export interface TourOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** A certificate authority that the worker trusts (EGRESS_EXTRA_CA_FILE). */
   readonly authority: Authority;
+  /** An identity provider that the API offers. Without it, the tour shows no sign-in at a provider. */
+  readonly company?: CompanyProvider;
   /** The language of the club, its people, and the narration; English if absent. */
   readonly language?: OfferedLanguage;
   readonly say: Say;
@@ -42,6 +47,7 @@ export interface TourOptions {
 export async function runTour({
   environment,
   authority,
+  company,
   language = defaultLanguage,
   say,
 }: TourOptions): Promise<{ stop(): Promise<void> }> {
@@ -54,7 +60,7 @@ export async function runTour({
   });
   const scene: Scene = setScene({ environment, language, say, receiver });
   try {
-    await play(scene);
+    await play(scene, authority, company);
     return receiver;
   } catch (error) {
     await receiver.stop();
@@ -64,10 +70,10 @@ export async function runTour({
 
 type Label = Extract<TourKey, `closer.${string}`>;
 
-async function play(scene: Scene): Promise<void> {
+async function play(scene: Scene, authority: Authority, company: CompanyProvider | undefined): Promise<void> {
   const { mailbox, words, say } = scene;
   say(words('title'));
-  const { club, studentId, studentToken, studentMail, run } = await fromSignUpToDelivery(scene);
+  const { club, owner, studentId, studentToken, studentMail, run } = await fromSignUpToDelivery(scene);
   const shaky = await throttledEndpointRecovers(scene, club, studentId);
   await secretIsRotated(scene, club, shaky);
   const sale = await fromSaleToCertificate(scene, club);
@@ -75,7 +81,12 @@ async function play(scene: Scene): Promise<void> {
   const automation = await automationRuns(scene, club, studentId);
   const agent = await agentAnswers(scene, club, { studentId, token: studentToken });
   const session = await wholeClubIsOpened(scene, club, sale.buyer, agent ? 19 : 17);
-  await programCalls(scene, club, { studentId, from: agent ? 23 : 21 });
+  let next = agent ? 23 : 21;
+  await programCalls(scene, club, { studentId, from: next });
+  next += 3;
+  const secrets = bounceSecretsOf(scene.environment);
+  if (secrets) await providersReportBounces(scene, club, campaign.id, secrets, next++);
+  if (company) await ownerSignsInAtProvider(scene, owner, company, authority.certificate, next);
 
   const links: [Label, string][] = [
     ['closer.api_reference', `${scene.environment['PUBLIC_URL']}/docs`],

@@ -12,7 +12,7 @@ import { compileValidators } from '../../contract/validators.ts';
 const longest = 255;
 /** Texts that other code makes safe: e-mails of campaigns and automations (by their renderer), mails of clubs, and files. */
 const otherwiseRead =
-  /^(?:CampaignEmail|AutomationEmail|EmailBlock|MailSenderSettings|importStudents|importSuppressions|receiveSesNotice)/;
+  /^(?:CampaignEmail|AutomationEmail|EmailBlock|MailSenderSettings|importStudents|importSuppressions|receiveMailReport|receiveSesNotice)/;
 /** Texts that are ids, addresses or settings, which have their own checks. */
 const noProse = /\/(?:url|external_id|step_id|id|note|secret|message_id|provider_id|domain)$|^MeetingUrlInput$/;
 

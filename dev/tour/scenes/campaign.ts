@@ -9,7 +9,7 @@ import { requireOk, runPage, until, type Club, type Scene } from '../scene.ts';
 export async function campaignIsMailed(
   scene: Scene,
   { clubId, token }: Club,
-): Promise<{ run: string; mail: Message; preview: string; unsubscribeUrl: string }> {
+): Promise<{ id: string; run: string; mail: Message; preview: string; unsubscribeUrl: string }> {
   const { say, begin, tell, show, mailbox } = scene;
   const administrator = scene.client(token);
   const params = { path: { clubId } };
@@ -83,5 +83,5 @@ export async function campaignIsMailed(
   ).data;
   tell('campaign.after', { reached: after.reached, left_out: after.left_out.unsubscribed });
   if (after.left_out.unsubscribed !== 1) throw new Problem('The student is still on the list.');
-  return { run: runPage(scene, 'campaignRun', campaign.id), mail, preview: preview.page_url, unsubscribeUrl };
+  return { id: campaign.id, run: runPage(scene, 'campaignRun', campaign.id), mail, preview: preview.page_url, unsubscribeUrl };
 }

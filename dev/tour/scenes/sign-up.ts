@@ -14,14 +14,15 @@ import {
   tellAttempt,
   tokenIn,
   until,
+  type Account,
   type Club,
   type Scene,
 } from '../scene.ts';
 
-/** @returns the club, a student of it, and links to further details */
+/** @returns the club, the account of its owner, a student of the club, and links to further details */
 export async function fromSignUpToDelivery(
   scene: Scene,
-): Promise<{ club: Club; studentId: string; studentToken: string; studentMail: Message; run: string }> {
+): Promise<{ club: Club; owner: Account; studentId: string; studentToken: string; studentMail: Message; run: string }> {
   const { begin, tell, show, mailbox, receiver, language } = scene;
   const headers = { 'accept-language': language };
   const tag = randomBytes(3).toString('hex');
@@ -109,6 +110,7 @@ export async function fromSignUpToDelivery(
   if (delivery.status !== 'succeeded') throw new Problem(`The delivery has the status ${delivery.status}.`);
   return {
     club: { clubId, token: session.token },
+    owner,
     studentId: entered.student.id,
     studentToken: entered.token,
     studentMail,

@@ -58,6 +58,7 @@ const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> 
     'domain/billing/checkout/sessions.ts',
     'domain/billing/notices.ts',
     'domain/identity/phones/codes.ts',
+    'domain/mail/notices/receive-provider-notice.ts',
     'domain/mail/notices/receive.ts',
     'domain/media/transcriptions/requests.ts',
   ],

@@ -37,7 +37,7 @@ describe('reports of mail servers (BNC-6)', function () {
       expect(await of(action)).to.deep.equal({ events: [] });
   });
 
-  it('count as the mildest of several recipients, because a mail has one recipient and the others are forwards', async () => {
+  it('count as the mildest of several recipients, because the others are forwards', async () => {
     const others = [{ action: 'delivered', status: '2.0.0' }];
     expect(await read(deliveryReport({ date: at, others, returned }))).to.deep.equal(event('delivered'));
     expect(

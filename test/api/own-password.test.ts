@@ -83,7 +83,7 @@ for (const [name, kindOf] of Object.entries(kinds))
 
     it('lets only one of two simultaneous changes succeed', async () => {
       const answers = await Promise.all([change(right), change({ ...right, new_password: 'yet another phrase' })]);
-      expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).to.deep.equal([204, 401]);
+      expect(answers.map(({ status }) => status).toSorted((low, high) => low - high)).to.deep.equal([204, 401]);
     });
 
     it('lets a person without a password choose the first one', async () => {

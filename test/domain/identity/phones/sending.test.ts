@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { phoneCodeRules } from '../../../../domain/identity/phones/codes.policy.ts';
-import { removeOldPhoneCodes } from '../../../../domain/identity/phones/codes.ts';
+import { removeOldPhoneCodes, requestPhoneCode } from '../../../../domain/identity/phones/codes.ts';
 import { sendPhoneCode, type PhoneAnswer, type PhoneCodeDeps } from '../../../../domain/identity/phones/sending.ts';
 import { readConfig } from '../../../../config.ts';
 import { createEgress } from '../../../../platform/infra/egress/egress.ts';
@@ -99,6 +99,20 @@ describe('sending a code to a telephone number', () => {
   it('sends nothing after the code has expired', async () => {
     const { id } = await buildPhoneCode();
     const step = await sendPhoneCode(await deps(), id, Date.now() + phoneCodeRules.lifetimeMs);
+    expect(step).to.deep.equal({ done: true, outcome: 'canceled' });
+    expect(bodies).to.deep.equal([]);
+  });
+
+  it('sends no earlier code after a newer request', async () => {
+    const { id, administrator } = await buildPhoneCode();
+    const { db, vault } = await testDeps();
+    const later = new Date(Date.now() + phoneCodeRules.pauseMs + 1_000);
+    await requestPhoneCode(
+      { db, vault, phoneCodes: { isConfigured: true, perDay: 1_000_000 } },
+      administrator.id,
+      later,
+    );
+    const step = await sendPhoneCode(await deps(), id, later.getTime() + 1_000);
     expect(step).to.deep.equal({ done: true, outcome: 'canceled' });
     expect(bodies).to.deep.equal([]);
   });

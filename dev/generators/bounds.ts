@@ -21,6 +21,9 @@ import { pendingSignUpRules } from '../../domain/identity/accounts/pending-sign-
 import { challengesKept } from '../../domain/identity/factors/challenges.ts';
 import { factorRules } from '../../domain/identity/factors/factors.ts';
 import { phoneCodeRules } from '../../domain/identity/phones/codes.policy.ts';
+import { identitiesPerAccount } from '../../domain/identity/providers/identities.ts';
+import { joinRules } from '../../domain/identity/providers/joins.ts';
+import { signInLifetimeMs } from '../../domain/identity/providers/sign-in-tokens.ts';
 import { sessionLinkRules } from '../../domain/identity/sessions/session-links.policy.ts';
 import { administratorSessionMaxMs, maxSessions, sessionLifetimeMs } from '../../domain/identity/sessions/sessions.ts';
 import { maxLessons, maxModules } from '../../domain/learning/courses/courses.ts';
@@ -41,6 +44,7 @@ import { listenerRules } from '../../domain/webhooks/listeners/listeners.policy.
 import { endpointRules } from '../../domain/webhooks/endpoints/endpoints.policy.ts';
 import { jsonBounds, noticeBounds } from '../../platform/core/json.ts';
 import { mailPictureRules } from '../../platform/infra/images/mail-picture.ts';
+import { providerPermits } from '../../platform/infra/openid/permits.ts';
 import { ocrBounds } from '../../platform/infra/programs/ocr-program.ts';
 import { maxInFlight, maxPerClub } from '../../worker/relay/relay.ts';
 import { slots } from '../../worker/temporal/task-queues.ts';
@@ -147,6 +151,13 @@ const places: Section = {
     ...placesOf('Uploads in one request', singleUploads.bounds),
     ...placesOf('Downloads of archives', downloadBounds),
     settingOf('STREAMS_PER_STUDENT', 'Open streams of answers and events', 'person (student)', '`429 rate_limited`'),
+    {
+      what: 'Sign-ins at an identity provider',
+      of: 'provider',
+      most: number(providerPermits.ofProvider),
+      beyond: '`503 busy`',
+    },
+    { what: 'Sign-ins at identity providers', of: 'process', most: number(providerPermits.all), beyond: '`503 busy`' },
     { what: 'Open streams of answers and events', of: 'club', most: halfOfFree, beyond: '`429 rate_limited`' },
     settingOf('STREAMS_PER_PROCESS', 'Open streams of answers and events', 'process', '`429 rate_limited`'),
     {
@@ -233,6 +244,18 @@ const rows: Section = {
       'person (administrator)',
       '`409 organization_limit_reached`',
     ),
+    {
+      what: 'Identities at providers',
+      of: 'person (administrator)',
+      most: number(identitiesPerAccount),
+      beyond: '`409 identity_limit_reached`',
+    },
+    {
+      what: 'Open joins of identities',
+      of: 'club',
+      most: number(joinRules.ofClubProvider),
+      beyond: 'the oldest join ends',
+    },
     ofClub('Former slugs that still find the club', slugRules.former, 'slug_limit_reached'),
     ofClub('Webhook endpoints', endpointRules.endpointsPerClub, 'endpoint_limit_reached'),
     ofClub('Listeners to events', listenerRules.perClub, 'listener_limit_reached'),
@@ -508,6 +531,18 @@ const secrets: Section = {
       beyond: '`429 rate_limited`',
     },
     settingOf('PHONE_CODES_PER_DAY', 'Codes to telephone numbers in 24 hours', 'deployment', '`429 rate_limited`'),
+    {
+      what: 'Token of a sign-in at an identity provider',
+      of: 'person (administrator)',
+      most: timeOf(signInLifetimeMs),
+      beyond: '`401 provider_sign_in_failed`',
+    },
+    {
+      what: 'Token to join an identity',
+      of: 'person (administrator)',
+      most: timeOf(joinRules.lifetimeMs),
+      beyond: '`401 provider_sign_in_failed`',
+    },
     ...Object.entries(tokenLifetimeMs)
       .filter(([purpose]) => !purpose.endsWith('_sign_up_again'))
       .map(([purpose, ms]) => ({ what: `\`${purpose}\``, of: 'person', most: timeOf(ms), beyond: '`410 token_gone`' })),

@@ -113,8 +113,8 @@ async function requireOwner(tx: Transaction, clubId: Id, by: Id): Promise<void> 
   if (role !== 'owner') throw new DomainError('role_not_permitted', 'Only an owner may change the identity provider.');
 }
 
-function domainsIn(given: readonly string[]): string[] {
-  const domains = given.map((domain, index) => {
+function domainsIn(names: readonly string[]): string[] {
+  const domains = names.map((domain, index) => {
     const ascii = emailDomainOf(domain);
     if (ascii === undefined)
       throw new DomainError(

@@ -26,15 +26,15 @@ describe('the identity provider of a club', () => {
   let club: TestClub;
   let slug: string;
   const path = () => `/v1/clubs/${club.id}/identity-provider`;
-  const settings = (given = {}) => ({
+  const settings = (changes = {}) => ({
     name: 'Harbour Academy',
     issuer: provider.issuer,
     client_id: provider.clientId,
     client_secret: provider.clientSecret,
     email_domains: ['harbour.example'],
-    ...given,
+    ...changes,
   });
-  const set = (given = {}) => api.call('PUT', path(), { token: club.owner.token, body: settings(given) });
+  const set = (changes = {}) => api.call('PUT', path(), { token: club.owner.token, body: settings(changes) });
   const rules = (token: string, body: object) => api.call('PUT', `/v1/clubs/${club.id}/sign-in-rules`, { token, body });
   const bySlug = () => ({ club: slug });
   const joined = async (person: typeof member, email: string) => {
@@ -257,8 +257,8 @@ describe('the identity provider of a club', () => {
       const first = (await set()).body.data.id;
       const person = await buildMember(club.id, 'admin');
       await joined(member, person.email);
-      const given = { issuer: other.issuer, client_id: other.clientId, client_secret: other.clientSecret };
-      expect((await set(given)).body.data.id).not.to.equal(first);
+      const changes = { issuer: other.issuer, client_id: other.clientId, client_secret: other.clientSecret };
+      expect((await set(changes)).body.data.id).not.to.equal(first);
       expectError(await signInBy(api, bySlug(), member), 'identity_not_joined');
     } finally {
       await other.stop();

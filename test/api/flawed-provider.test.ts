@@ -130,8 +130,8 @@ describe('a sign-in at a provider with flaws', () => {
     }
     forgetDocuments();
     provider.alter = unchanged;
-    const begun = await start(api, by());
-    const answer = await walk(begun.url, person);
+    const first = await start(api, by());
+    const answer = await walk(first.url, person);
     forgetDocuments();
     provider.alter = withMembers('/.well-known/openid-configuration', { token_endpoint: 'https://10.0.0.7/token' });
     const second = await start(api, by());

@@ -99,6 +99,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
   'drawn at random': [
     'administrator_sessions(token_hash)',
     'certificates(code)',
+    'identity_joins(token_hash)',
     'one_time_tokens(token_hash)',
     'passkeys(factor_id)',
     'recovery_codes(administrator_id,code_hash)',

@@ -14,7 +14,8 @@ const longest = 255;
 const otherwiseRead =
   /^(?:CampaignEmail|AutomationEmail|EmailBlock|MailSenderSettings|importStudents|importSuppressions|receiveMailReport|receiveSesNotice)/;
 /** Texts that are ids, addresses or settings, which have their own checks. */
-const noProse = /\/(?:url|external_id|step_id|id|note|secret|message_id|provider_id|domain)$|^MeetingUrlInput$/;
+const noProse =
+  /\/(?:url|external_id|step_id|id|note|secret|message_id|provider_id|domain)$|^(?:ProviderSignInStart|ProviderCode|ClubProviderSettings)\/|^MeetingUrlInput$/;
 
 /** @returns the paths of the long texts that have no `x-text`, in the bodies of requests */
 function unmarkedTexts(): string[] {

@@ -127,10 +127,17 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   clubs: {
     reads: [
       { tables: ['administrators'], reason: administrators },
+      {
+        tables: ['identity_providers'],
+        reason: 'Shows the identity provider of the club, and requires it.',
+      },
       { tables: ['media'], reason: 'Checks the image that becomes a logo.' },
       { tables: ['transactional_mails'], reason: 'Shows when a pending invitation expires.' },
     ],
-    writes: [{ tables: ['administrators'], reason: 'Opens an account for a sign-up or an accepted invitation.' }],
+    writes: [
+      { tables: ['administrators'], reason: 'Opens an account for a sign-up or an accepted invitation.' },
+      { tables: ['identity_providers'], reason: 'Sets and removes the identity provider of the club.' },
+    ],
   },
   community: {
     reads: [

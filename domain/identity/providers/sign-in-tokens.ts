@@ -1,5 +1,5 @@
 /**
- * The token of a started sign-in. The browser keeps it, so nobody else can finish the sign-in (OIDC-2). It contains the secrets of the
+ * The token of a started sign-in. The browser keeps it, so a stranger cannot finish the sign-in (OIDC-2). It contains the secrets of the
  * sign-in, sealed. The service stores nothing at the start, so starts cannot fill a table.
  */
 import { randomBytes } from 'node:crypto';
@@ -10,7 +10,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
 /** In milliseconds. */
-const signInLifetimeMs = 10 * 60_000;
+export const signInLifetimeMs = 10 * 60_000;
 
 export interface StartedSignIn {
   id: Id;

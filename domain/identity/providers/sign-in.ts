@@ -79,7 +79,7 @@ export async function exchangeCode(
   const { db, vault, providers } = deps;
   const signIn = readSignInToken(vault, token, now);
   if (!signIn || !sameText(signIn.secrets.state, answer.state)) throw signInFailed();
-  // The token is used before the code is sent, so nobody can try a second code with it.
+  // The token is used before the code is sent, so a second code cannot be tried with it.
   if (!(await spendSignIn(db, signIn))) throw signInFailed();
   const provider = await findProvider(deps, { providerId: signIn.providerId });
   if (!provider) throw signInFailed();

@@ -106,7 +106,7 @@ export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id, keyId?: B
 /** Without vowels, so that a code is no word, and without characters that look alike. */
 const codeLetters = 'BCDFGHJKLMNPQRSTVWXZ23456789';
 
-/** @returns eight characters in two groups: 377 thousand million codes, which nobody guesses within the tries of a join */
+/** @returns eight characters in two groups: 377 thousand million codes, too many to guess within the tries of a join */
 function identityCode(derived: Buffer): string {
   const number = derived.readBigUInt64BE(0);
   const base = BigInt(codeLetters.length);

@@ -28,7 +28,7 @@ export interface SignInSecrets {
   verifier: string;
 }
 
-/** What a provider says about a person, after all checks. */
+/** The claims of a provider about a person, after all checks. */
 export interface ProviderClaims {
   issuer: string;
   subject: string;
@@ -223,24 +223,24 @@ async function infoOf(
 }
 
 function claimsOf(claims: openid.IDToken, info: Readonly<Record<string, unknown>>): ProviderClaims {
-  const said: Readonly<Record<string, unknown>> = { ...info, ...claims };
+  const all: Readonly<Record<string, unknown>> = { ...info, ...claims };
   const textOfClaim = (name: string) => {
-    const value = said[name];
+    const value = all[name];
     return typeof value === 'string' && value !== '' ? value : null;
   };
   return {
     issuer: claims.iss,
     subject: claims.sub,
     email: textOfClaim('email'),
-    isEmailVerified: isVerified(said),
+    isEmailVerified: isVerified(all),
     name: textOfClaim('name'),
   };
 }
 
 /** Entra ID has no `email_verified`. Its optional claim `xms_edov` says whether the owner of the domain was verified. */
-function isVerified(said: Readonly<Record<string, unknown>>): boolean {
-  const word = said['email_verified'] ?? said['xms_edov'];
-  return word === true || word === 'true' || (said['email_verified'] === undefined && (word === 1 || word === '1'));
+function isVerified(claims: Readonly<Record<string, unknown>>): boolean {
+  const word = claims['email_verified'] ?? claims['xms_edov'];
+  return word === true || word === 'true' || (claims['email_verified'] === undefined && (word === 1 || word === '1'));
 }
 
 function responseOf({ status, contentType, body }: { status: number; contentType: string; body: Buffer }): Response {

@@ -5,10 +5,10 @@
 import type { ServerMetadata } from 'openid-client';
 
 /** In milliseconds. */
-export const documentsLastMs = 10 * 60_000;
-export const issuersInMemory = 200;
+const documentsLastMs = 10 * 60_000;
+const issuersInMemory = 200;
 /** A token with an unknown key makes the process read the keys again, but at most once in this time. In milliseconds. */
-export const keysAreReadEveryMs = 10_000;
+const keysAreReadEveryMs = 10_000;
 
 interface Keys {
   body: Buffer;

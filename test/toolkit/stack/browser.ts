@@ -11,7 +11,7 @@ const height = 800;
 /**
  * Starts Chromium before the tests of a `describe`, and ends Chromium after them. Each page closes at the end of its test. Call this
  * function in the `describe`.
- * @returns a function that opens a page in a separate session, for use inside the tests. With `trustsLocalTls`, the page accepts the
+ * @returns a function that opens a page in a separate session, for use inside the tests. If `trustsLocalTls` is true, the page accepts the
  * certificates of servers on this machine
  */
 export function useBrowser(): (width: number, options?: { trustsLocalTls?: boolean }) => Promise<Page> {

@@ -120,7 +120,7 @@ export async function serveWithProviders(
   };
 }
 
-export interface Started {
+interface Started {
   url: string;
   sign_in_token: string;
 }

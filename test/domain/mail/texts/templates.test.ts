@@ -33,7 +33,7 @@ describe('mail templates', () => {
       expect(subject).to.have.length.within(5, 120);
       expect(text).to.match(/^Hello Ada,\n\n/);
       expect(html).to.include('<p>Hello Ada,</p>');
-      const isCode = name === 'student_code';
+      const isCode = name === 'student_code' || name === 'administrator_identity_code';
       expect(text.includes(context.link)).to.equal(!isCode);
       expect(html.includes('https://harbour.example.com/x?token=T&amp;a=b')).to.equal(!isCode);
       expect(text.includes('012345')).to.equal(isCode);

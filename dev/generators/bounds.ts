@@ -18,6 +18,8 @@ import { slugRules } from '../../domain/clubs/slugs.ts';
 import { maxSpaces } from '../../domain/community/spaces.ts';
 import { repetitionRules } from '../../domain/idempotency/repetitions.policy.ts';
 import { pendingSignUpRules } from '../../domain/identity/accounts/pending-sign-ups.policy.ts';
+import { challengesKept } from '../../domain/identity/factors/challenges.ts';
+import { factorRules } from '../../domain/identity/factors/factors.ts';
 import { administratorSessionMaxMs, sessionLifetimeMs } from '../../domain/identity/sessions/sessions.ts';
 import { maxLessons, maxModules } from '../../domain/learning/courses/courses.ts';
 import { codeTries, withheldTriesADay, wrongCodesADay } from '../../domain/mail/codes/codes.policy.ts';
@@ -110,6 +112,9 @@ const calls: Section = {
     callsOf(limits.refusedCalls.name, limits.refusedCalls),
     callsOf('Wrong passwords, from devices and networks that the account does not know', limits.failedSignIns),
     callsOf('Wrong passwords, from each device or network that the account knows', limits.failedSignInsOfSource),
+    ...limits.wrongFactors.map((budget) =>
+      callsOf('Wrong second factors, from unknown sources or from each known device or network', budget),
+    ),
     callsOf('Wrong codes of registration links', limits.wrongCodesOfStudent),
     callsOf('Wrong codes of registration links', limits.wrongCodesOfSource),
     callsOf('Resumable uploads that a student begins', limits.uploadCreations),
@@ -236,6 +241,18 @@ const rows: Section = {
     ofClub('Automations that are not archived', automationsOfAClub, 'automation_limit_reached'),
     ofClub('Spaces', maxSpaces, 'space_limit_reached'),
     ofClub('Mentorships', maxMentorships, 'mentorship_limit_reached'),
+    {
+      what: 'Second factors',
+      of: 'person (administrator)',
+      most: number(factorRules.perAccount),
+      beyond: '`409 factor_limit_reached`',
+    },
+    {
+      what: 'Sign-ins that wait for a second factor',
+      of: 'person (administrator)',
+      most: `${challengesKept.ofAccount}, and ${challengesKept.ofNetwork} from one network`,
+      beyond: 'the oldest ends',
+    },
     {
       what: 'Upcoming sessions of a mentorship',
       of: 'person (student)',

@@ -4,7 +4,12 @@ import { expect } from 'chai';
 import { issueToken, tokenText } from '../../domain/mail/codes/one-time-tokens.ts';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import { buildAdministrator, password, type TestAdministrator } from '../toolkit/builders/clubs.ts';
-import { buildSecondFactor, totpCodeOf, wrongTotpCodeOf, type TestSecondFactor } from '../toolkit/builders/second-factors.ts';
+import {
+  buildSecondFactor,
+  totpCodeOf,
+  wrongTotpCodeOf,
+  type TestSecondFactor,
+} from '../toolkit/builders/second-factors.ts';
 import { callAt, counterDeadlineMs, someAddress, testConfig, visible, type Answer } from '../toolkit/drive/api.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 

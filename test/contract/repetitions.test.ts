@@ -29,14 +29,21 @@ describe('repeated requests in the contract', () => {
   it('have one class for each POST and PATCH with a session, and none for other operations', () => {
     const own: OperationId[] = ['askAgent', 'buyAddOn', 'importStudents'];
     const repeatable: OperationId[] = [
+      'beginTotp',
       'checkMailDomain',
       'completeMedia',
+      'confirmTotp',
       'downloadRepository',
       'dryRunAutomation',
       'importSuppressions',
       'pauseCampaign',
+      'proveIdentity',
       'recoverWebhookDeliveries',
+      'renewRecoveryCodes',
       'renewUpload',
+      'requestAdministratorPasskeyCreation',
+      'requestPasskeyForProof',
+      'requestStudentPasskeyCreation',
       'reserveAgentImage',
       'reserveAssignmentFile',
       'reserveAvatar',

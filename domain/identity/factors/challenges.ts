@@ -14,7 +14,7 @@ import { listAvailableMethods } from './methods.ts';
 export type Challenge = RecordOf<'SecondFactorChallenge'>;
 
 /** In milliseconds. */
-export const challengeLifetimeMs = 5 * 60_000;
+const challengeLifetimeMs = 5 * 60_000;
 /** A challenge is cheap for a person who knows the password. So an account keeps only the newest of each network, and the newest of all. */
 export const challengesKept = { ofNetwork: 5, ofAccount: 50 } as const;
 

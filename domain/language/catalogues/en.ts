@@ -321,8 +321,7 @@ export const en = {
   'refusal.password_personal':
     'The password is hardly more than your e-mail, your name or the name of the club; choose another one.',
   'refusal.passkey_limit_reached': 'Your account has as many passkeys as it may have. Remove one first.',
-  'refusal.passkey_refused':
-    'This passkey was not accepted. Try again, or sign in in another way.',
+  'refusal.passkey_refused': 'This passkey was not accepted. Try again, or sign in in another way.',
   'refusal.password_exists': 'The account has a password already: it is changed by a reset.',
   'refusal.token_gone': 'This link or code is not valid: it was used, has expired or never existed.',
   'refusal.registration_link_used_up': 'The registration link has reached its limit of claims.',

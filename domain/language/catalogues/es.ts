@@ -330,7 +330,8 @@ export const es: Catalogue = {
   'refusal.password_known':
     'La contraseña es una de las primeras que se prueban, o se parece a una de ellas; elige otra.',
   'refusal.password_personal': 'La contraseña es poco más que tu correo, tu nombre o el nombre del club; elige otra.',
-  'refusal.passkey_limit_reached': 'Tu cuenta ya tiene todas las llaves de acceso que puede tener. Elimina una primero.',
+  'refusal.passkey_limit_reached':
+    'Tu cuenta ya tiene todas las llaves de acceso que puede tener. Elimina una primero.',
   'refusal.passkey_refused':
     'Esta llave de acceso no se ha aceptado. Inténtalo de nuevo o inicia sesión de otra forma.',
   'refusal.password_exists': 'La cuenta ya tiene una contraseña. Para cambiarla, restablécela.',

@@ -329,8 +329,7 @@ export const ptBR: Catalogue = {
     'A senha é uma das primeiras que se tentam adivinhar, ou parecida com uma delas; escolha outra.',
   'refusal.password_personal': 'A senha é pouco mais que seu e-mail, seu nome ou o nome do clube; escolha outra.',
   'refusal.passkey_limit_reached': 'Sua conta já tem todas as chaves de acesso que pode ter. Remova uma primeiro.',
-  'refusal.passkey_refused':
-    'Esta chave de acesso não foi aceita. Tente de novo ou entre de outra forma.',
+  'refusal.passkey_refused': 'Esta chave de acesso não foi aceita. Tente de novo ou entre de outra forma.',
   'refusal.password_exists': 'A conta já tem uma senha. Para mudá-la, redefina a senha.',
   'refusal.token_gone': 'Este link ou código não é válido: já foi usado, expirou ou nunca existiu.',
   'refusal.registration_link_used_up': 'O link de inscrição atingiu seu limite de usos.',

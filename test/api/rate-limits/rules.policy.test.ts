@@ -143,7 +143,7 @@ describe('rate limit table', () => {
     const shared = ['credentials', 'comments', 'mentorship_sessions', 'member_changes'];
     const own = [...rules, refusedCalls].map(({ counter }) => counter).filter((counter) => !shared.includes(counter));
     expect(own).to.have.length(new Set(own).size);
-    expect(own).to.have.length(rules.length + 1 - 3 - 2 - 2 - 2);
+    expect(own).to.have.length(rules.length + 1 - 4 - 2 - 2 - 2);
   });
 
   it('has the same limit, window and scope in all rows that share a counter', () => {

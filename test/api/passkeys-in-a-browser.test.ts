@@ -100,9 +100,9 @@ describe('passkeys in Chromium', function () {
 
   /** Runs the body of an async function in the page. It sees the functions of the page and the values. */
   const runIn = (page: Page, body: string, values: Readonly<Record<string, unknown>> = {}): Promise<Result> => {
-    const given = { base: `http://127.0.0.1:${api.port}`, ...values };
+    const variables = { base: `http://127.0.0.1:${api.port}`, ...values };
     return page.evaluate<Result>(
-      `(async ({ ${Object.keys(given).join(', ')} }) => { ${script} ${body} })(${JSON.stringify(given)})`,
+      `(async ({ ${Object.keys(variables).join(', ')} }) => { ${script} ${body} })(${JSON.stringify(variables)})`,
     );
   };
 

@@ -29,8 +29,10 @@ describe('repeated requests in the contract', () => {
   it('have one class for each POST and PATCH with a session, and none for other operations', () => {
     const own: OperationId[] = ['askAgent', 'buyAddOn', 'importStudents', 'verifyPhone'];
     const repeatable: OperationId[] = [
+      'beginTotp',
       'checkMailDomain',
       'completeMedia',
+      'confirmTotp',
       'createStudentSessionLink',
       'downloadRepository',
       'dryRunAutomation',
@@ -38,8 +40,13 @@ describe('repeated requests in the contract', () => {
       'openBillingPortal',
       'openCheckout',
       'pauseCampaign',
+      'proveIdentity',
       'recoverWebhookDeliveries',
+      'renewRecoveryCodes',
       'renewUpload',
+      'requestAdministratorPasskeyCreation',
+      'requestPasskeyForProof',
+      'requestStudentPasskeyCreation',
       'reserveAgentImage',
       'reserveAssignmentFile',
       'reserveAvatar',

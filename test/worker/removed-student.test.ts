@@ -56,6 +56,8 @@ const explained: Readonly<Record<string, string>> = {
   identity_joins: 'has data of administrators',
   identity_providers: 'has the settings of a club’s identity provider',
   invitations: 'has data of administrators',
+  passkeys: 'has names of devices and public keys; the removal deletes the rows (test/api/passkeys.test.ts)',
+  spent_passkey_challenges: 'has hashes of random numbers',
   audit_entries: 'has ids and names of fields, and no values',
   webhook_listeners: 'has ids of keys and administrators',
   api_keys: 'has names and scopes of a club’s keys',

@@ -47,8 +47,9 @@ const isCanonical = (text: string) => Buffer.from(text, 'base64url').toString('b
 /** @returns the challenge in the client data; undefined if the client data are invalid, or if they come from a frame of a foreign page */
 export function challengeIn({ response }: Assertion | Registration): string | undefined {
   try {
-    const { challenge, crossOrigin, topOrigin } = decodeClientDataJSON(response.clientDataJSON);
-    const isOwnPage = (crossOrigin ?? false) === false && topOrigin === undefined;
+    const clientData: Readonly<Record<string, unknown>> = decodeClientDataJSON(response.clientDataJSON);
+    const { challenge, crossOrigin = false, topOrigin } = clientData;
+    const isOwnPage = crossOrigin === false && topOrigin === undefined;
     return isOwnPage && typeof challenge === 'string' ? challenge : undefined;
   } catch {
     return undefined; // no JSON

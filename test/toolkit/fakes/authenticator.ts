@@ -31,6 +31,12 @@ const bitOf = { userPresent: 0x01, userVerified: 0x04, canSync: 0x08, isSynced: 
 const base64url = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
 const sha256 = (text: string | Uint8Array) => createHash('sha256').update(text).digest();
 
+interface Settings {
+  kind?: KeyKind;
+  counts?: boolean;
+  credentialId?: Buffer;
+}
+
 export class SoftwareAuthenticator {
   readonly credentialId: Buffer;
   readonly #kind: KeyKind;
@@ -42,14 +48,7 @@ export class SoftwareAuthenticator {
   #userHandle: string | undefined;
 
   /** @param counts whether the signature counter grows. Synchronized passkeys do not count */
-  constructor(
-    origin: string,
-    { kind = 'P-256', counts = false, credentialId = randomBytes(32) } = {} as {
-      kind?: KeyKind;
-      counts?: boolean;
-      credentialId?: Buffer;
-    },
-  ) {
+  constructor(origin: string, { kind = 'P-256', counts = false, credentialId = randomBytes(32) }: Settings = {}) {
     this.#origin = origin;
     this.#kind = kind;
     const { privateKey, publicKey } = keysOf(kind);

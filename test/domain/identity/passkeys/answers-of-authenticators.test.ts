@@ -46,7 +46,7 @@ async function register(kind: KeyKind, counts = true): Promise<Registered> {
   return { authenticator, credential: { ownerId, publicKey: created.publicKey, counter: created.counter } };
 }
 
-/** As the sign-in checks an answer: first the challenge of the client data, then the rest. */
+/** Checks an answer as the sign-in does: first the challenge of the client data, then the other parts. */
 async function isAccepted(assertion: Assertion, credential: KnownCredential | undefined): Promise<boolean> {
   if (challengeIn(assertion) !== page.challenge) return false;
   return (await verifyAssertion(assertion, page, credential, { needsHandle: true })) !== undefined;
@@ -157,12 +157,14 @@ describe('the answer of an authenticator', () => {
       for (const field of ['clientDataJSON', 'authenticatorData', 'signature', 'userHandle'] as const) {
         const assertion = honest();
         const response = { ...assertion.response, [field]: change(assertion.response[field] ?? '') };
-        expect(await isAccepted({ ...assertion, response }, credential), `${field} ${change}`).to.equal(false);
+        expect(await isAccepted({ ...assertion, response }, credential), `${field} ${String(change)}`).to.equal(false);
       }
       const { id, ...rest } = honest();
-      expect(await isAccepted({ ...rest, id: change(id) }, credential), `id ${change}`).to.equal(false);
+      expect(await isAccepted({ ...rest, id: change(id) }, credential), `id ${String(change)}`).to.equal(false);
       const { rawId, ...others } = honest();
-      expect(await isAccepted({ ...others, rawId: change(rawId) }, credential), `rawId ${change}`).to.equal(false);
+      expect(await isAccepted({ ...others, rawId: change(rawId) }, credential), `rawId ${String(change)}`).to.equal(
+        false,
+      );
     }
     expect(await isAccepted({ ...authenticator.get(request), type: 'password' }, credential)).to.equal(false);
   });

@@ -5,9 +5,7 @@ import { host } from '../../stack/ports.ts';
 import { requireOk, until, type Club, type Scene } from '../scene.ts';
 
 /** The secrets of the two providers; undefined if the environment does not accept their notices. */
-export function bounceSecretsOf(
-  environment: Scene['environment'],
-): { token: string; signingKey: string } | undefined {
+export function bounceSecretsOf(environment: Scene['environment']): { token: string; signingKey: string } | undefined {
   const { MAIL_PROVIDERS: providers = '', MAIL_NOTICE_TOKEN: token, MAILGUN_SIGNING_KEY: signingKey } = environment;
   const isAccepted = ['postmark', 'mailgun'].every((name) => providers.split(',').includes(name));
   return isAccepted && token !== undefined && signingKey !== undefined ? { token, signingKey } : undefined;
@@ -43,8 +41,6 @@ export async function providersReportBounces(
     return found.length === 2 ? found : undefined;
   });
   for (const { student_email: email, bounced_at: at } of bounced) tell('bounces.recorded', { email, at: at ?? '' });
-  const audience = requireOk(
-    await quiet.GET('/v1/clubs/{clubId}/campaigns/{campaignId}/audience', { params }),
-  ).data;
+  const audience = requireOk(await quiet.GET('/v1/clubs/{clubId}/campaigns/{campaignId}/audience', { params })).data;
   tell('bounces.after', { suppressed: audience.left_out.suppressed });
 }

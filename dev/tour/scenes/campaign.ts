@@ -83,5 +83,11 @@ export async function campaignIsMailed(
   ).data;
   tell('campaign.after', { reached: after.reached, left_out: after.left_out.unsubscribed });
   if (after.left_out.unsubscribed !== 1) throw new Problem('The student is still on the list.');
-  return { id: campaign.id, run: runPage(scene, 'campaignRun', campaign.id), mail, preview: preview.page_url, unsubscribeUrl };
+  return {
+    id: campaign.id,
+    run: runPage(scene, 'campaignRun', campaign.id),
+    mail,
+    preview: preview.page_url,
+    unsubscribeUrl,
+  };
 }

@@ -107,7 +107,8 @@ export const de: TourCatalogue = {
   'program.heard': 'der Zugang endet, und {ms} ms später hat der Empfänger {type}, mit gültiger Signatur',
 
   'provider.title': 'Die Inhaberin meldet sich mit „{name}“ an',
-  'provider.unknown': 'die Identität von {email} gehört noch zu keinem Konto; darum weist die Inhaberin das Konto mit dem Passwort nach',
+  'provider.unknown':
+    'die Identität von {email} gehört noch zu keinem Konto; darum weist die Inhaberin das Konto mit dem Passwort nach',
   'provider.joined': 'die Identität ist mit dem Konto von {name} verbunden und öffnet es von nun an',
   'provider.factor': 'Ein zweiter Faktor für das Konto',
   'provider.app': 'die App erhält das Geheimnis von dieser Adresse',

@@ -102,7 +102,8 @@ export const en = {
   'program.heard': 'the access ends, and {ms} ms later the receiver has {type}, with a valid signature',
 
   'provider.title': 'The owner signs in with “{name}”',
-  'provider.unknown': 'the identity of {email} belongs to no account yet, so the owner proves the account by its password',
+  'provider.unknown':
+    'the identity of {email} belongs to no account yet, so the owner proves the account by its password',
   'provider.joined': 'the identity has joined the account of {name}; from now on, it opens the account',
   'provider.factor': 'A second factor for the account',
   'provider.app': 'the app gets the secret from this address',

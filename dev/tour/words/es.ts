@@ -106,7 +106,8 @@ export const es: TourCatalogue = {
   'program.heard': 'el acceso termina, y {ms} ms después el receptor tiene {type}, con una firma válida',
 
   'provider.title': 'La propietaria entra con «{name}»',
-  'provider.unknown': 'la identidad de {email} no pertenece todavía a ninguna cuenta, así que la propietaria demuestra la cuenta con su contraseña',
+  'provider.unknown':
+    'la identidad de {email} no pertenece todavía a ninguna cuenta, así que la propietaria demuestra la cuenta con su contraseña',
   'provider.joined': 'la identidad queda unida a la cuenta de {name} y desde ahora la abre',
   'provider.factor': 'Un segundo factor para la cuenta',
   'provider.app': 'la aplicación recibe el secreto de esta dirección',

@@ -105,7 +105,8 @@ export const ptBR: TourCatalogue = {
   'program.heard': 'o acesso termina e, {ms} ms depois, o receptor tem {type}, com uma assinatura válida',
 
   'provider.title': 'A proprietária entra com “{name}”',
-  'provider.unknown': 'a identidade de {email} ainda não pertence a nenhuma conta; por isso a proprietária comprova a conta com a senha',
+  'provider.unknown':
+    'a identidade de {email} ainda não pertence a nenhuma conta; por isso a proprietária comprova a conta com a senha',
   'provider.joined': 'a identidade foi unida à conta de {name} e a partir de agora a abre',
   'provider.factor': 'Um segundo fator para a conta',
   'provider.app': 'o aplicativo recebe o segredo deste endereço',

@@ -143,11 +143,11 @@ export async function imitateRequest(
   if (await hadEnoughRequests(tx, { clubId, template }, addressKey, now)) return;
   const id = newId();
   const { priority } = mailTemplates[template];
-  const written = await tx.run(sql`
+  const written = await tx.one(sql`
     INSERT INTO transactional_mails (id, club_id, template, address_key, status, next_attempt_at, created_at, priority)
     SELECT ${id}, ${clubId}::uuid, ${template}, ${addressKey}, 'canceled', ${now}, ${now}, ${priority}
-     WHERE ${clubId}::uuid IS NULL OR EXISTS (SELECT FROM clubs WHERE id = ${clubId}::uuid)`);
-  if (written === 0) return;
+     WHERE ${clubId}::uuid IS NULL OR EXISTS (SELECT FROM clubs WHERE id = ${clubId}::uuid) RETURNING 1`);
+  if (!written) return;
   await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
   await tx.manager.delete(Wake, { workflowId: workflowIdOf('transactionalMail', id) });
 }

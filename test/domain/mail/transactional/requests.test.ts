@@ -229,4 +229,20 @@ describe('mail requests', () => {
       token_id: null,
     });
   });
+
+  it('write a wake for an unknown address, too, so that it takes as long', async () => {
+    const { db, vault } = await testDeps();
+    const club = await buildClub();
+    const request = { template: 'student_reset_password', clubId: club.id, email: `${newId()}@example.com` } as const;
+    const statements: string[] = [];
+    await db.source.transaction(async (tx) => {
+      const query = tx.query.bind(tx);
+      tx.query = (text, values) => {
+        statements.push(text);
+        return query(text, values);
+      };
+      await imitateRequest(new Transaction(tx), vault, request, start);
+    });
+    expect(statements.filter((text) => text.includes('INSERT INTO wakes'))).to.have.length(1);
+  });
 });

@@ -106,10 +106,10 @@ async function answerOf(request: IncomingMessage, port: number, secret: string):
   const [response] = (await once(forwarded, 'response')) as [IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  const kept = Object.entries(response.headers).filter(
+  const fields = Object.entries(response.headers).filter(
     ([name, value]) => value !== undefined && !['transfer-encoding', 'content-length', 'connection'].includes(name),
   ) as [string, string | string[]][];
-  return { status: response.statusCode ?? 502, headers: Object.fromEntries(kept), body: Buffer.concat(chunks) };
+  return { status: response.statusCode ?? 502, headers: Object.fromEntries(fields), body: Buffer.concat(chunks) };
 }
 
 function send(response: ServerResponse, { status, headers, body }: FrontAnswer): void {

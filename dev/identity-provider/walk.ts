@@ -12,7 +12,7 @@ export interface ProviderWalk {
   authority: string;
 }
 
-/** What the provider adds to the address of the dashboard. */
+/** The parameters that the provider adds to the address of the dashboard. */
 export interface WalkedAnswer {
   code: string;
   state: string;

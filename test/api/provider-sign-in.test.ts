@@ -90,6 +90,14 @@ describe('the sign-in of an administrator with an identity provider', () => {
     );
   });
 
+  it('refuses a second code for a token that was used', async () => {
+    const { url, sign_in_token } = await start(api, by());
+    const codes = [await walk(url, person), await walk(url, person)];
+    expect(codes[0]?.code).not.to.equal(codes[1]?.code);
+    expect((await api.call('POST', exchange, { body: { sign_in_token, ...codes[0] } })).status).to.equal(200);
+    expectError(await api.call('POST', exchange, { body: { sign_in_token, ...codes[1] } }), 'provider_sign_in_failed');
+  });
+
   it('refuses a token of a start ten minutes ago', async () => {
     const { url, sign_in_token } = await start(api, by());
     const answer = await walk(url, person);

@@ -3,7 +3,6 @@
  * egress. The signature of each ID token is checked with the keys of the provider.
  */
 import * as openid from 'openid-client';
-import type { Dispatcher } from 'undici';
 import type { Secret } from '../../core/secret.ts';
 import type { WebhookDispatcher } from '../egress/connection-pool.ts';
 import { guardedFetch, type GuardedAnswer } from '../egress/guarded-fetch.ts';
@@ -117,7 +116,7 @@ export function createOpenIdClient({
     return async (url, { method, headers, body }) => {
       const answer = await guardedFetch(dispatcher, {
         url,
-        method: method as Dispatcher.HttpMethod,
+        method,
         headers: { ...headers, 'accept-encoding': 'identity' },
         body: body === undefined || body === null ? undefined : textOf(body),
         largestBytes: limits.answerBytes,

@@ -5776,10 +5776,6 @@ export interface operations {
         };
         responses: {
             201: {
-                headers: {
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["EnrolledSecondFactor"];

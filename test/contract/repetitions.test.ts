@@ -29,6 +29,7 @@ describe('repeated requests in the contract', () => {
   it('have one class for each POST and PATCH with a session, and none for other operations', () => {
     const own: OperationId[] = ['askAgent', 'buyAddOn', 'importStudents', 'verifyPhone'];
     const repeatable: OperationId[] = [
+      'addAdministratorPasskey',
       'beginTotp',
       'checkMailDomain',
       'completeMedia',
@@ -158,6 +159,7 @@ describe('addresses in answers', () => {
     'RegistrationLink/url': 'a page of the classroom',
     'Mentorship/meeting_url': 'a link that the club has written',
     'OwnMentorshipSession/meeting_url': 'a link that the club has written',
+    'ProviderSignIn/url': 'a page of the identity provider; the answer is not stored',
     'SessionLink/url': 'a credential, in an answer that is never stored',
     'SalesConnectionWithToken/url':
       'a lasting address, which an administrator must be able to read again after a lost answer',

@@ -40,7 +40,7 @@ export async function ownerSignsInAtProvider(
 ): Promise<void> {
   const { begin, tell, show, say, environment, client } = scene;
   const [person] = provider.people;
-  if (person === undefined) throw new Problem('The provider knows nobody.');
+  if (person === undefined) throw new Problem('The provider has no account.');
   const post = async (path: string, body: object) => {
     const answer = await fetch(`http://${host}:${environment['API_PORT']}${path}`, {
       method: 'POST',

@@ -799,10 +799,6 @@ export type AddAdministratorPasskeyHeaders = {
     "Idempotency-Key"?: string;
 };
 
-export type AddAdministratorPasskeyResponseHeaders = {
-    idempotentReplayed?: string;
-};
-
 export type AddAdministratorPasskeyVariables = {
     body: AddAdministratorPasskeyBody;
     headers?: AddAdministratorPasskeyHeaders;
@@ -12964,9 +12960,6 @@ export type Ops = {
             headers?: AddAdministratorPasskeyHeaders;
         };
         result: AddAdministratorPasskeyResult;
-        headers: {
-            idempotentReplayed?: string;
-        };
     };
     requestAdministratorPasskeyCreation: {
         args: {
@@ -15903,7 +15896,7 @@ export const OPERATIONS = {
     listOwnSessions: { id: "listOwnSessions", method: "GET", path: "/v1/me/sessions", tags: ["Own account"], params: [{ name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     endOtherOwnSessions: { id: "endOtherOwnSessions", method: "DELETE", path: "/v1/me/sessions", tags: ["Own account"], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     endOwnSession: { id: "endOwnSession", method: "DELETE", path: "/v1/me/sessions/{signInSessionId}", tags: ["Own account"], params: [{ name: "signInSessionId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
-    addAdministratorPasskey: { id: "addAdministratorPasskey", method: "POST", path: "/v1/me/second-factors/passkeys", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    addAdministratorPasskey: { id: "addAdministratorPasskey", method: "POST", path: "/v1/me/second-factors/passkeys", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     requestAdministratorPasskeyCreation: { id: "requestAdministratorPasskeyCreation", method: "POST", path: "/v1/me/second-factors/passkeys/options", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     listIdentities: { id: "listIdentities", method: "GET", path: "/v1/me/identities", tags: ["Administrators"], security: [[{ scheme: "admin", kind: "bearer" }]] },
     addIdentity: { id: "addIdentity", method: "POST", path: "/v1/me/identities", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },

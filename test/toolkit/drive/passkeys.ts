@@ -1,6 +1,7 @@
 /** Adds passkeys and signs in with them, through the API and a software authenticator. */
 import { expect } from 'chai';
 import type { RecordOf } from '../../../contract/contract.ts';
+import type { JsonObject } from '../../../contract/openapi.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { SoftwareAuthenticator, type Deviations } from '../fakes/authenticator.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -49,10 +50,20 @@ export async function sendNewPasskey(
   authenticator: SoftwareAuthenticator,
   deviations: Deviations = {},
 ): Promise<Answer> {
+  const body = { name: 'Laptop', passkey: authenticator.create(await creationOptions(passkeys, token), deviations) };
+  return call('POST', passkeys, { token, body });
+}
+
+async function creationOptions(passkeys: string, token: string): Promise<RecordOf<'PasskeyCreationOptions'>> {
   const options = await call('POST', `${passkeys}/options`, { token });
   expect(options.status).to.equal(200);
-  const body = { name: 'Laptop', passkey: authenticator.create(options.body.data, deviations) };
-  return call('POST', passkeys, { token, body });
+  return options.body.data;
+}
+
+/** @returns the body of a request that adds a new passkey */
+export async function newPasskey({ passkeys, origin }: PasskeyPaths, token: string): Promise<JsonObject> {
+  const authenticator = new SoftwareAuthenticator(origin);
+  return { name: 'Laptop', passkey: authenticator.create(await creationOptions(passkeys, token)) };
 }
 
 /** @returns an authenticator with a passkey of the person */

@@ -3,16 +3,21 @@ import { expect } from 'chai';
 import type { CallerKind, ContractOperation, OperationId } from '../../../contract/contract.ts';
 import type { JsonObject } from '../../../contract/openapi.ts';
 import { buildFurnishedClub, permittedToken, type FurnishedClub } from '../builders/furnished-club.ts';
+import { buildIdentityJoin } from '../builders/identity-joins.ts';
 import { buildMedia } from '../builders/media.ts';
 import { someNumber } from '../builders/phone-codes.ts';
+import { buildSecondFactor } from '../builders/second-factors.ts';
 import { testDatabase } from '../stack/database.ts';
 import { call, type Call } from './api.ts';
 import { pathOf, sentTo } from './every-operation.ts';
+import { addPasskey, newPasskey, ofStudentsOf } from './passkeys.ts';
 import { bodyAbout, namedInPath } from './named-records.ts';
 
 export type PreparedCall = Call & { path: string };
 
 interface Preparation {
+  /** Parameters of a path outside the club. */
+  params?: (club: FurnishedClub) => Promise<Record<string, string>>;
   club?: (club: FurnishedClub) => Promise<unknown>;
   body?: (club: FurnishedClub) => Promise<JsonObject>;
 }
@@ -42,6 +47,17 @@ const preparations: Partial<Record<OperationId, Preparation>> = {
   requestPhoneCode: {
     club: ({ owner }) => run(`UPDATE administrators SET phone = $2 WHERE id = $1`, owner.id, someNumber()),
   },
+  addIdentity: { body: async (club) => ({ join_token: await buildIdentityJoin(club.id) }) },
+  addStudentPasskey: { body: async (club) => newPasskey(await ofStudentsOf(club.id), club.student.token) },
+  renameStudentPasskey: {
+    params: async (club) => {
+      const paths = await ofStudentsOf(club.id);
+      await addPasskey(paths, club.student.token);
+      const list = await call('GET', paths.list, { token: club.student.token });
+      return { passkeyId: list.body.data.passkeys[0].id };
+    },
+  },
+  renameSecondFactor: { params: async (club) => ({ factorId: (await buildSecondFactor(club.owner.id)).id }) },
   restoreEnrollment: { club: (club) => post(club, `/enrollments/${club.records.enrollment}/revoke`, undefined) },
   unscheduleCampaign: scheduled,
   cancelCampaign: scheduled,
@@ -87,7 +103,10 @@ export async function requestOf(
 ): Promise<PreparedCall> {
   const isOfClub = operation.pathParameters.includes('clubId');
   const records = isOfClub ? namedInPath(operation, kind) : [];
-  const ids = Object.fromEntries(records.map(({ place, record }) => [place, club.records[record]]));
+  const ids = {
+    ...Object.fromEntries(records.map(({ place, record }) => [place, club.records[record]])),
+    ...(await preparations[operation.operationId]?.params?.(club)),
+  };
   const example = bodyAbout(operation, club.records);
   const body = example && { ...example, ...(await preparations[operation.operationId]?.body?.(club)) };
   const token = permittedToken(operation, kind, club);

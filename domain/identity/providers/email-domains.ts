@@ -7,7 +7,9 @@ import { parse } from 'tldts';
  * @returns the domain in ASCII and lower case; undefined for an address, a host of one label, and a public suffix such as `co.uk`
  */
 export function emailDomainOf(domain: string): string | undefined {
-  const ascii = domainToASCII(domain.trim().toLowerCase());
+  const text = domain.trim().toLowerCase();
+  // `domainToASCII` would cut off the path of an address.
+  const ascii = /[/?#@:\\\s]/.test(text) ? '' : domainToASCII(text);
   // `parse` reads addresses and whole URLs, too, so the host must be the whole text.
   const { hostname, domain: registrable, isIp } = parse(ascii, { allowPrivateDomains: true });
   return ascii !== '' && hostname === ascii && registrable !== null && isIp === false ? ascii : undefined;

@@ -51,7 +51,7 @@ export async function ownerSignsInAtProvider(
     return { status: answer.status, body: await answer.json() };
   };
   const anonymous = client();
-  const [offered] = requireOk(await anonymous.GET('/v1/auth/admin/providers')).data.providers;
+  const [offered] = requireOk(await scene.quietClient().GET('/v1/auth/admin/providers')).data.providers;
   if (offered === undefined) throw new Problem('The service offers no identity provider.');
   const signIn = async () => {
     const { login, password: secret } = person;

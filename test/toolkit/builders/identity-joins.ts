@@ -18,7 +18,13 @@ export async function buildIdentityJoin(clubId: Id): Promise<string> {
       VALUES (${id}, ${clubId}, ${provider.name}, ${provider.issuer}, ${provider.clientId}, ${vault.seal('secret', id)},
               ${emailDomains}, ${now}, ${now})`);
     const known = { ...provider, clientSecret: new Secret('secret'), scopes: usualScopes };
-    const claims = { issuer: provider.issuer, subject: newId(), email: 'grace@example.com', isEmailVerified: true, name: 'Grace' };
+    const claims = {
+      issuer: provider.issuer,
+      subject: newId(),
+      email: 'grace@example.com',
+      isEmailVerified: true,
+      name: 'Grace',
+    };
     return openJoin(tx, { ...known, club: { id: clubId, emailDomains } }, claims, now);
   });
 }

@@ -20,6 +20,7 @@
  *   `run_mail_handed_over`
  * - a step of a charge for overage: `overage_claimed`, `overage_searched` (no item was found), `overage_keyed` (the terms are fixed),
  *   `overage_charged` (not recorded), `overage_recorded`
+ * - a delivery report in the mailbox: `report_recorded` (not deleted), `report_deleted` (the progress is not recorded)
  * - a step that completes a course for students: `course_page_read`, `course_student_judged` (committed), `course_page_recorded`
  *
  * @returns a function that ends the process, like SIGKILL does, when the process first reaches the failpoint

@@ -32,6 +32,10 @@ describe('the command reset-factors', () => {
     const { id: clubId, owner } = await buildClub();
     await buildSecondFactor(owner.id);
     const [line] = await reset(owner.email.toUpperCase());
+    const mails = await (
+      await testDatabase()
+    ).query<{ template: string }[]>(`SELECT template FROM transactional_mails WHERE administrator_id = $1`, [owner.id]);
+    expect(mails).to.deep.equal([{ template: 'administrator_factor_removed' }]);
     const { token } = (await signIn(owner.email)).body.data;
     const { body } = await call('GET', `/v1/clubs/${clubId}/audit-log`, { token });
     expect(body.data[0]).to.deep.include({
@@ -39,10 +43,6 @@ describe('the command reset-factors', () => {
       operation: 'reset-factors',
       records: [{ kind: 'administrator', id: owner.id }],
     });
-    const mails = await (
-      await testDatabase()
-    ).query<{ template: string }[]>(`SELECT template FROM transactional_mails WHERE administrator_id = $1`, [owner.id]);
-    expect(mails).to.deep.equal([{ template: 'administrator_factor_removed' }]);
   });
 
   it('changes nothing for an account without a factor, and refuses an unknown one', async () => {

@@ -62,6 +62,7 @@ const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> 
     'domain/mail/notices/receive.ts',
     'domain/media/transcriptions/requests.ts',
   ],
+  provider_session_limited: ['api/middleware/session.ts'], // sessions of administrators
   rate_limited: ['domain/identity/phones/codes.ts'],
   internal_error: ['api/files/upload-server.ts', 'domain/clubs/organizations.ts'], // only upload clients read these messages
   session_state: ['domain/mentorships/booking.ts'], // cancels and no-shows

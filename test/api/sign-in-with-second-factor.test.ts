@@ -84,6 +84,20 @@ describe('a sign-in with a second factor', () => {
     expect(new Set(answers.map(visible)).size).to.equal(1);
   });
 
+  for (const [name, end] of Object.entries({
+    'a change of the password': (token: string) =>
+      call('PUT', '/v1/me/password', {
+        token,
+        body: { current_password: password, new_password: 'a quite different phrase' },
+      }),
+    'the end of all other sessions': (token: string) => call('DELETE', '/v1/me/sessions', { token }),
+  }))
+    it(`refuses a challenge after ${name}`, async () => {
+      const challenge = challengeOf(await signIn(person));
+      expect((await end(person.token)).status).to.equal(204);
+      expectError(await finish({ challenge, code: totpCodeOf(factor) }), 'invalid_credentials');
+    });
+
   it('refuses a challenge after five minutes', async () => {
     const challenge = challengeOf(await signIn(person));
     const source = await testDatabase();

@@ -129,9 +129,14 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
   if (kind === 'admin') await tx.manager.delete(SignInChallenge, { administratorId: ownerId });
 }
 
-/** Ends the sessions of a person except one. @param token the token of the session that stays */
+/**
+ * Ends the sessions of a person except one, and every sign-in that waits for a second factor (FAC-3). The waiting ones come first: a
+ * sign-in that is finished at the same moment is committed before, so its session is ended, too.
+ * @param token the token of the session that stays
+ */
 export async function endOtherSessions(tx: Transaction, kind: CallerKind, ownerId: Id, token: string): Promise<void> {
   const { table, owner } = stores[kind];
+  if (kind === 'admin') await tx.manager.delete(SignInChallenge, { administratorId: ownerId });
   await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId} AND token_hash <> ${sha256(token)}`);
 }
 

@@ -76,6 +76,8 @@ describe('a sign-in at a provider with flaws', () => {
       flawed.withClaims((claims) => ({ ...claims, iat: seconds() - 900, exp: seconds() - 600 })),
     'a subject that is no text': () => flawed.withClaims((claims) => ({ ...claims, sub: 7 as unknown as string })),
     'an endless subject': () => flawed.withClaims((claims) => ({ ...claims, sub: 'x'.repeat(256) })),
+    'a subject with a null character': () =>
+      flawed.withClaims((claims) => ({ ...claims, sub: 'some\0body', email: person.email })),
     'a foreign key': () => flawed.withForeignKey,
     'no signature (alg none)': () => flawed.unsigned,
     'the client secret as its key (HS256)': () => flawed.withSecret(provider.clientSecret),
@@ -100,6 +102,23 @@ describe('a sign-in at a provider with flaws', () => {
     expect([...answers.values()]).to.have.length(1);
     expect(api.failures).to.have.length.greaterThanOrEqual(Object.keys(flaws).length);
   }).timeout(60_000);
+
+  it('mails no code to a text that is not one address', async () => {
+    const texts = [
+      'one@example.org,two@example.com',
+      'one@example.com\r\nBcc: two@example.com',
+      'some\0body@example.com',
+    ];
+    for (const [index, email] of texts.entries()) {
+      forgetDocuments();
+      const sub = `${person.subject}-${index}`;
+      const answer = await signIn(flawed.withClaims((claims) => ({ ...claims, sub, email, email_verified: true })));
+      provider.alter = unchanged;
+      expectError(answer, 'identity_not_joined');
+      const body = { join_token: answer.body.error.join_token };
+      expectError(await api.call('POST', '/v1/auth/admin/identities/codes', { body }), 'invalid_request');
+    }
+  });
 
   it('gets a session after the provider has rotated its keys', async () => {
     expect((await signInBy(api, by(), person)).status).to.equal(200);

@@ -2,6 +2,7 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { isEmail } from '../../../platform/core/text/email.policy.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 import { sameText } from '../../../platform/infra/keys/vault.ts';
 import {
@@ -86,8 +87,9 @@ export async function exchangeCode(
   const claims = await atProvider(deps, provider, () =>
     providers.openId.finish(provider, signIn.redirectUri, signIn.secrets, answer),
   );
-  requireUsable(deps, provider, claims);
-  const result = await db.transaction((tx) => openSessionOf(tx, deps, provider, claims, client, now));
+  const usable = withUsableAddress(claims);
+  requireUsable(deps, provider, usable);
+  const result = await db.transaction((tx) => openSessionOf(tx, deps, provider, usable, client, now));
   if (result === undefined) throw signInFailed();
   if ('joinToken' in result) throw new IdentityNotJoined(result.joinToken);
   return { session: sessionAfterFirstFactor(result), clubId: provider.club?.id ?? null };
@@ -100,6 +102,12 @@ export const originOf = (provider: { id: Id; clubId: Id | null }, client: Client
   ...client,
 });
 
+/** A provider may send any text. Only an address as the contract defines it can belong to an account, or get a mail. */
+function withUsableAddress(claims: ProviderClaims): ProviderClaims {
+  const isUsable = claims.email !== null && isEmail(foldEmail(claims.email));
+  return isUsable ? claims : { ...claims, email: null, isEmailVerified: false };
+}
+
 /** @throws DomainError provider_sign_in_failed, if the club does not admit the person, or the claims exceed the bounds (OIDC-8) */
 function requireUsable({ providers }: ProviderDeps, provider: Provider, claims: ProviderClaims): void {
   const { subject, email, isEmailVerified } = claims;
@@ -108,6 +116,7 @@ function requireUsable({ providers }: ProviderDeps, provider: Provider, claims: 
     throw signInFailed();
   };
   if (subject.length > longestSubject || (email ?? '').length > longestEmail) refuse('CLAIM_TOO_LONG');
+  if (subject.includes('\0')) refuse('CLAIM_MALFORMED'); // Postgres stores no such text
   if (provider.club === null) return;
   if (email === null || !isEmailVerified) refuse('EMAIL_NOT_VERIFIED');
   else if (!isInDomains(email, provider.club.emailDomains)) refuse('EMAIL_NOT_IN_DOMAINS');

@@ -248,6 +248,7 @@ export const contexts = {
     async changeEmail(tx, _vault, { studentId }) {
       await endSessionsOf(tx, 'student', studentId);
       await voidLinksOf(tx, studentId);
+      await forgetPasskeys(tx, studentId);
     },
     retention: [
       { run: ({ db }, now) => removeEndedSessions(db, now) },

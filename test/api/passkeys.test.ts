@@ -249,6 +249,24 @@ describe('passkeys of administrators', () => {
   });
 });
 
+describe('the last passkey of an administrator without a password', () => {
+  it('is not removed, unless the account has an identity', async () => {
+    const { id: administratorId, token } = await buildAdministrator();
+    const authenticator = await addPasskey(ofAdministrators, token);
+    const [{ id }] = (await call('GET', ofAdministrators.list, { token })).body.data.factors;
+    await query(`UPDATE administrators SET password_hash = NULL WHERE id = $1`, [administratorId]);
+    const remove = () => call('DELETE', `${ofAdministrators.list}/${id}`, { token });
+    expectError(await remove(), 'last_sign_in_method');
+    expect((await signInWithPasskey(ofAdministrators, authenticator)).status).to.equal(200);
+    await query(
+      `INSERT INTO administrator_identities (id, administrator_id, provider_id, subject, created_at, last_used_at)
+       VALUES ($1, $2, $1, 'any', now(), now())`,
+      [newId(), administratorId],
+    );
+    expect((await remove()).status).to.equal(204);
+  });
+});
+
 describe('a passkey as a second factor', () => {
   let person: TestAdministrator;
   let authenticator: SoftwareAuthenticator;
@@ -321,6 +339,18 @@ describe('a passkey as a second factor', () => {
 });
 
 describe('passkeys of students', () => {
+  it('end with the address of the account, also after the new address was confirmed', async () => {
+    const club = await buildClub();
+    const paths = await ofStudentsOf(club.id);
+    const student = await buildStudent(club.id);
+    const authenticator = await addPasskey(paths, student.token);
+    const body = { email: `${newId()}@example.com` };
+    const path = `/v1/clubs/${club.id}/students/${student.id}`;
+    expect((await call('PATCH', path, { token: club.owner.token, body })).status).to.equal(200);
+    await query(`UPDATE students SET verified_at = now() WHERE id = $1`, [student.id]);
+    expectError(await signInWithPasskey(paths, authenticator), 'invalid_credentials');
+  });
+
   it('are not accepted in another club, nor as an administrator', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const [paths, elsewhere] = [await ofStudentsOf(club.id), await ofStudentsOf(other.id)];

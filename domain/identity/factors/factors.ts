@@ -9,6 +9,7 @@ import { sha256 } from '../../../platform/infra/keys/vault.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
+import { lastSignInMethod } from '../providers/refusals.ts';
 import { mailAboutFactors } from './mails.ts';
 import { countRecoveryCodes, replaceRecoveryCodes } from './recovery-codes.ts';
 
@@ -103,18 +104,29 @@ export async function noteSecondFactor(tx: Queries, sessionToken: string, now: D
 /**
  * Removes a factor. After the last one, the account has no second factor: its recovery codes end, and no session counts as one with a
  * second factor any more. So clubs that require a second factor refuse these sessions.
- * @throws DomainError not_found
+ * @throws DomainError not_found; last_sign_in_method (OIDC-9)
  */
 export async function removeFactor(deps: VaultDeps, administratorId: Id, factorId: Id, now: Date): Promise<void> {
   await deps.db.transaction(async (tx) => {
     await lockAccount(tx, administratorId);
-    const count = await tx.run(sql`DELETE FROM second_factors
-      WHERE id = ${factorId} AND administrator_id = ${administratorId} AND confirmed_at IS NOT NULL`);
-    if (count === 0) throw noSuchFactor();
+    const [removed] = await tx.rows<Pick<SecondFactor, 'kind'>>(sql`DELETE FROM second_factors
+      WHERE id = ${factorId} AND administrator_id = ${administratorId} AND confirmed_at IS NOT NULL
+  RETURNING ${columns(SecondFactor, ['kind'])}`);
+    if (!removed) throw noSuchFactor();
+    if (removed.kind === 'passkey') await requireWayToSignIn(tx, administratorId);
     const { factors } = await listFactors(tx, administratorId);
     if (factors.length === 0) await endSecondFactors(tx, administratorId);
     await mailAboutFactors(tx, deps.vault, 'administrator_factor_removed', administratorId, now);
   });
+}
+
+/** A passkey opens a session alone, so it can be the last way to sign in. @throws DomainError last_sign_in_method */
+async function requireWayToSignIn(tx: Transaction, administratorId: Id): Promise<void> {
+  const way = await tx.one(sql`SELECT 1 FROM administrators WHERE id = ${administratorId} AND (password_hash IS NOT NULL
+      OR EXISTS (SELECT FROM administrator_identities identity WHERE identity.administrator_id = administrators.id)
+      OR EXISTS (SELECT FROM second_factors factor
+                  WHERE factor.administrator_id = administrators.id AND factor.kind = 'passkey' AND factor.confirmed_at IS NOT NULL))`);
+  if (!way) throw lastSignInMethod('This passkey is the last way to sign in. Set a password first.');
 }
 
 /** Records that the locked account has no second factor any more. */

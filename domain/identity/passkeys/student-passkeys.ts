@@ -101,7 +101,7 @@ export async function removeStudentPasskey(
   });
 }
 
-/** Removes all passkeys of a student, in the transaction of the removal. */
+/** Removes all passkeys of a student: after a removal, or a new e-mail address (PKY-6). The caller has locked the student. */
 export async function forgetPasskeys(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`DELETE FROM passkeys WHERE student_id = ${studentId}`);
 }

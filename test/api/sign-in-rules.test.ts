@@ -125,4 +125,19 @@ describe('the fresh factor', () => {
     await enroll(club.owner);
     expectError(await invite(), 'fresh_factor_required');
   });
+
+  it('is needed to erase, to export, and to give a key more rights', async () => {
+    const { token } = club.owner;
+    const at = (method: string, path: string, body?: object) =>
+      call(method, `/v1/clubs/${club.id}/${path}`, { token, body });
+    const acts = () => [
+      at('DELETE', `students/${newId()}`),
+      at('GET', 'audit-log/export'),
+      at('PATCH', `api-keys/${newId()}`, { scopes: ['students:write'] }),
+    ];
+    const statuses = (await Promise.all(acts())).map(({ status }) => status);
+    expect(statuses).to.deep.equal([404, 200, 404]);
+    await enroll(club.owner);
+    for (const answer of await Promise.all(acts())) expectError(answer, 'fresh_factor_required');
+  });
 });

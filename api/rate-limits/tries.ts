@@ -2,7 +2,6 @@
  * Limits on guesses: wrong passwords (LIM-26), and invalid codes of registration links (LIM-27). A try is counted before it runs, so that
  * simultaneous tries cannot exceed the limit. If it was not a wrong guess, it is removed again.
  */
-import type { SessionOpener } from '../../entities/identity/values.ts';
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Memory } from './limiter.ts';
@@ -117,7 +116,7 @@ export async function tryCode<T>(
 
 interface FactorTry extends Omit<SignInTry, 'whenDown'> {
   /** A mailed token or an identity provider proves more than a password, so its sources have a count of their own. */
-  readonly firstFactor: SessionOpener;
+  readonly firstFactor: string;
 }
 
 /**

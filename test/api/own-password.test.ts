@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { Id } from '../../platform/core/ids.ts';
 import { buildClub, password } from '../toolkit/builders/clubs.ts';
+import { buildSecondFactor } from '../toolkit/builders/second-factors.ts';
 import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
@@ -48,6 +49,16 @@ for (const [name, kindOf] of Object.entries(kinds))
       expect((await accounts.signIn(account.email, other)).status).to.equal(200);
       expect(await mailsTo(account.id)).to.deep.equal([`${accounts.name}_password_changed`]);
     });
+
+    if (name === 'administrator')
+      it('is changed only after a fresh second factor, if the account has one', async () => {
+        await buildSecondFactor(account.id);
+        expectError(await change(right), 'fresh_factor_required');
+        await (
+          await testDatabase()
+        ).query(`UPDATE administrator_sessions SET second_factor_at = now() WHERE administrator_id = $1`, [account.id]);
+        expect((await change(right)).status).to.equal(204);
+      });
 
     it('makes mailed tokens invalid', async () => {
       await accounts.requestReset(account.email);

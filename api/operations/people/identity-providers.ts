@@ -30,8 +30,8 @@ export const joinIdentity: Operation<'joinIdentity'> = async (request) => {
   const named = { email: proof.email, ...(deviceToken !== undefined && { device_token: deviceToken }) };
   // The password proves the account, so the device becomes known, whatever the provider is.
   return data(
-    await signIn(request, named, async () => {
-      const { session } = await joining.joinByPassword(deps, { joinToken, ...proof }, client, now);
+    await signIn(request, named, async (known) => {
+      const { session } = await joining.joinByPassword(deps, { joinToken, ...proof }, known, now);
       return session;
     }),
   );
@@ -49,8 +49,8 @@ export const addIdentity: Operation<'addIdentity'> = async ({ administrator, bod
 export const removeIdentity: Operation<'removeIdentity'> = async ({ administrator, params, deps, now }) =>
   noContent(await identities.removeIdentity(deps, administrator.id, params.identityId, now));
 
-export const removePassword: Operation<'removePassword'> = async ({ administrator, deps }) =>
-  noContent(await identities.removePassword(deps, administrator.id));
+export const removePassword: Operation<'removePassword'> = async ({ administrator, caller, deps, now }) =>
+  noContent(await identities.removePassword(deps, administrator.id, caller.token, now));
 
 export const getIdentityProvider: Operation<'getIdentityProvider'> = async ({ params, db }) =>
   data(await clubs.getIdentityProvider(db, params.clubId));

@@ -66,7 +66,8 @@ export async function signInWithSecondFactor(
   const account = accountOf({ email: pending?.email ?? `unknown challenge ${input.challenge}` });
   const device = readDevice(deps.vault, account, token, now);
   const isKnown = device !== undefined || (await isKnownNetwork(limiter, { account, ip, now: now.getTime() }));
-  const firstFactor = pending?.openedBy ?? 'password';
+  // Each provider has a count of its own. Otherwise the provider of a club could block the sign-ins at another provider.
+  const firstFactor = pending?.providerId ?? pending?.openedBy ?? 'password';
   const session = await tryFactor(limiter, { account, device, firstFactor, ip, now: now.getTime() }, () =>
     finishSignIn(deps, pending, input, { ...client, isNew: !isKnown }, now),
   );

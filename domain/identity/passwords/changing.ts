@@ -27,8 +27,8 @@ export interface PasswordChanger {
 
 /**
  * Replaces the password. Ends all other sessions and all mailed tokens of the account, and mails a notice to its owner. A student without a
- * password may choose the first one, because an invitation or a code has proven the address. An administrator without a password needs a
- * fresh proof (FAC-2).
+ * password may choose the first one, because an invitation or a code has proven the address. An administrator without a password, and one with
+ * a second factor, needs a fresh proof (FAC-2).
  * @throws DomainError invalid_credentials (the present password is wrong, or is missing, or the account has none), fresh_factor_required,
  *   email_not_verified, weak_password
  */
@@ -75,10 +75,12 @@ async function requireProof(
   current: string | undefined,
   now: Date,
 ): Promise<void> {
-  if (passwordHash === null && current === undefined) {
-    if (!isVerified) throw emailNotVerified();
-    if (proofs && !isFresh(proofs, await readHasSecondFactor(db, id), now)) throw freshFactorRequired();
-    return;
+  const isFirst = passwordHash === null && current === undefined;
+  if (isFirst && !isVerified) throw emailNotVerified();
+  if (proofs) {
+    const hasSecondFactor = await readHasSecondFactor(db, id);
+    if ((isFirst || hasSecondFactor) && !isFresh(proofs, hasSecondFactor, now)) throw freshFactorRequired();
   }
+  if (isFirst) return;
   if (!(await passwordMatches(current ?? '', passwordHash))) throw invalidCredentials();
 }

@@ -7,9 +7,9 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
-import { tokenGone } from '../../mail/codes/one-time-tokens.ts';
+import { tokenGone, withdrawTokensOf } from '../../mail/codes/one-time-tokens.ts';
 import { requestMail } from '../../mail/transactional/requests.ts';
-import { endSessionsOfProvider } from '../sessions/sessions.ts';
+import { endOtherSessions, endSessionsOfProvider } from '../sessions/sessions.ts';
 import type { ProviderDeps, SignInProviders } from './deps.ts';
 import { closeJoin, lockJoin, type OpenJoin } from './joins.ts';
 import { identityLimitReached, lastSignInMethod } from './refusals.ts';
@@ -19,7 +19,10 @@ type Identity = RecordOf<'Identity'>;
 export const identitiesPerAccount = 20;
 
 /** The kinds of mail about an identity of an account. */
-type IdentityMail = 'administrator_identity_joined' | 'administrator_identity_removed';
+type IdentityMail =
+  | 'administrator_identity_joined'
+  | 'administrator_identity_removed'
+  | 'administrator_password_changed';
 
 interface LockedAccount {
   email: string;
@@ -146,10 +149,17 @@ export async function removeIdentity(
 }
 
 /**
- * Removes the password of an account. The provider of a club is no other way to sign in, because the club may remove it.
+ * Removes the password of an account, ends its other sessions and mailed tokens, and informs the owner by mail. The provider of a club is no
+ * other way to sign in, because the club may remove it.
+ * @param sessionToken the token of the session that stays
  * @throws DomainError last_sign_in_method
  */
-export async function removePassword({ db }: VaultDeps, administratorId: Id): Promise<void> {
+export async function removePassword(
+  { db, vault }: VaultDeps,
+  administratorId: Id,
+  sessionToken: string,
+  now: Date,
+): Promise<void> {
   await db.transaction(async (tx) => {
     const account = await lockAccount(tx, administratorId);
     const other = await tx.one(
@@ -158,5 +168,8 @@ export async function removePassword({ db }: VaultDeps, administratorId: Id): Pr
     if (!other && !account.hasPasskey)
       throw lastSignInMethod('The password is the last way to sign in. Join an identity or add a passkey first.');
     await tx.run(sql`UPDATE administrators SET password_hash = NULL WHERE id = ${administratorId}`);
+    await withdrawTokensOf(tx, { administratorId });
+    await endOtherSessions(tx, 'admin', administratorId, sessionToken);
+    await mailOwner(tx, vault, 'administrator_password_changed', { administratorId, email: account.email }, now);
   });
 }

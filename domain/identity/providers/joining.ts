@@ -18,7 +18,7 @@ import { confirmAddress } from '../accounts/confirmation.ts';
 import type { Client } from '../sessions/sessions.ts';
 import type { ProviderDeps } from './deps.ts';
 import { joinToAccount } from './identities.ts';
-import { lockJoin, tryJoinCode, type OpenJoin } from './joins.ts';
+import { lockJoin, tryJoinCode, usableName, type OpenJoin } from './joins.ts';
 import { signInFailed } from './refusals.ts';
 import { originOf, type ProviderSession } from './sign-in.ts';
 
@@ -138,7 +138,9 @@ function sessionOf(joined: Joined | undefined): ProviderSession {
  * password and its name.
  */
 async function accountOfAddress(tx: Transaction, email: string, name: string | null, now: Date): Promise<Id> {
-  const shownName = name ?? email.slice(0, email.indexOf('@'));
+  // A local part such as `www.example.com` would be a web address in mails.
+  const localPart = email.slice(0, email.indexOf('@')).replaceAll('.', ' ');
+  const shownName = name ?? usableName(localPart) ?? email.slice(0, 1);
   const account = await findAdministratorByEmail(tx, email);
   if (account) {
     if (account.verified) return account.id;

@@ -66,7 +66,7 @@ export async function openJoin(
 }
 
 /** @returns the name for a new account; null if mails could not show it */
-function usableName(name: string | null): string | null {
+export function usableName(name: string | null): string | null {
   const tidy = Array.from(tidyName(name ?? ''))
     .slice(0, nameCharacters)
     .join('')

@@ -39,8 +39,16 @@ interface PlanRow {
 const inForce = (month: LocalMonth) =>
   sql`add_on.status = 'active' AND (add_on.kind <> 'ai_budget' OR ${isIn(month, sql`add_on.settled_at`)})`;
 
-/** @param clubId the id of an existing club */
-export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<ClubPlanRecord> {
+/**
+ * @param clubId the id of an existing club
+ * @param showsCosts whether the reader may see what the club pays: the cost of overage, and its charges (BILL-11)
+ */
+export async function readClubPlan(
+  db: Queries,
+  clubId: Id,
+  now: Date,
+  { showsCosts = false }: { showsCosts?: boolean } = {},
+): Promise<ClubPlanRecord> {
   const month = await readClubMonth(db, clubId, now);
   const row =
     await db.one<PlanRow>(sql`SELECT ${columns(ClubPlan, ['plan', 'status', 'currentPeriodEnd', 'currency'], 'plan')}, club.opening_plan AS "openingPlan",
@@ -67,8 +75,8 @@ export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<
       { ...plans[name].allowances[resource], add_ons: boughtOf(resource, row.bought ?? {}), used: used[resource] },
     ]),
   ) as ClubPlanRecord['allowances'];
-  const overage = await readOverageMonth(db, clubId, name, row.currency, month);
-  const charges = await readCharges(db, clubId);
+  const overage = await readOverageMonth(db, { clubId, plan: name, currency: row.currency, showsCosts }, month);
+  const charges = showsCosts ? await readCharges(db, clubId) : [];
   return {
     plan: name,
     status: row.status ?? 'active',

@@ -4,6 +4,7 @@ import { roles } from '../../entities/clubs/values.ts';
 import { localMonthOf } from '../../platform/core/time/local-time.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildApiKey } from '../toolkit/builders/api-keys.ts';
 import { buildOverageCharge, buildPlan, buildStudents } from '../toolkit/builders/billing.ts';
 import { buildClub, buildMember, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError, visible } from '../toolkit/drive/api.ts';
@@ -120,6 +121,24 @@ describe('club plan', () => {
         await received('invoice.paid', invoice);
         await received('invoice.payment_failed', invoice);
         expect(await charge()).to.include({ status: 'paid' });
+      });
+
+      it('shows what the club pays to owners and admins only, and to no API key', async () => {
+        await exceed(club.id, 117, new Date());
+        await buildOverageCharge(club.id);
+        const overageFor = async (token: string) => {
+          const { overage, overage_charges: charges } = (await read(token)).body.data;
+          return { ...overage.students, charges: charges?.length ?? 0 };
+        };
+        const excess = { excess: 117, packs: 2 };
+        const costs = { ...excess, amount: 2_000, currency: 'eur', charges: 1 };
+        for (const role of roles) {
+          const { token } = await buildMember(club.id, role);
+          const isAdministration = role === 'owner' || role === 'admin';
+          expect(await overageFor(token), role).to.deep.equal(isAdministration ? costs : { ...excess, charges: 0 });
+        }
+        const { token } = await buildApiKey(club.id, ['club:read']);
+        expect(await overageFor(token)).to.deep.equal({ ...excess, charges: 0 });
       });
 
       it('shows at most 24 charges, however long the history is', async () => {

@@ -3,11 +3,15 @@ import * as addOns from '../../../domain/billing/add-ons.ts';
 import * as plan from '../../../domain/billing/club-plan.ts';
 import * as checkout from '../../../domain/billing/checkout/sessions.ts';
 import * as notices from '../../../domain/billing/notices.ts';
-import type { Operation } from '../../operation.ts';
+import type { Actor, Operation } from '../../operation.ts';
 import { accepted, data, page } from '../answers.ts';
 
-export const getClubPlan: Operation<'getClubPlan'> = async ({ params, db, now }) =>
-  data(await plan.readClubPlan(db, params.clubId, now));
+export const getClubPlan: Operation<'getClubPlan'> = async ({ params, db, actor, now }) =>
+  data(await plan.readClubPlan(db, params.clubId, now, { showsCosts: seesCosts(actor) }));
+
+/** Whoever may list the add-ons also sees what overage costs. No key sees what the club pays (BILL-11). */
+const seesCosts = (actor: Actor) =>
+  actor.kind === 'administrator' && (actor.role === 'owner' || actor.role === 'admin');
 
 export const listAddOns: Operation<'listAddOns'> = async ({ params, query, db }) =>
   page(await addOns.listAddOns(db, params.clubId, query));

@@ -21,16 +21,22 @@ interface OpenOverage {
   plan: PlanName | null;
 }
 
+interface Shown {
+  clubId: Id;
+  /** The club's plan. */
+  plan: PlanName;
+  /** The currency of the club's subscription, or null. */
+  currency: string | null;
+  /** If false, the cost is absent. */
+  showsCosts: boolean;
+}
+
 /**
- * @param plan the club's plan
- * @param currency the currency of the club's subscription, or null
  * @returns the current month; undefined if the plan bills no overage and nothing was exceeded this month
  */
 export async function readOverageMonth(
   db: Queries,
-  clubId: Id,
-  plan: PlanName,
-  currency: string | null,
+  { clubId, plan, currency, showsCosts }: Shown,
   { month, endsAt }: LocalMonth,
 ): Promise<OverageMonth | undefined> {
   const open = await db.rows<OpenOverage>(sql`
@@ -40,7 +46,8 @@ export async function readOverageMonth(
     const row = open.find((one) => one.resource === resource);
     const isBilled = plans[plan].allowances[resource].overage === 'billed';
     if (!row && !isBilled) return [];
-    return [[resource, costOf(resource, Number(row?.excess ?? 0), row?.plan ?? plan, currency)] as const];
+    const cost = costOf(resource, Number(row?.excess ?? 0), row?.plan ?? plan, currency);
+    return [[resource, showsCosts ? cost : { excess: cost.excess, packs: cost.packs }] as const];
   });
   return resources.length === 0
     ? undefined

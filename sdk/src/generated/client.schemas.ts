@@ -11731,7 +11731,7 @@ export type OverageSoFar = {
      */
     packs: number;
     /**
-     * The cost so far, in the smallest unit of the currency. Absent if the currency has no price yet.
+     * The cost so far, in the smallest unit of the currency. Absent if the currency has no price yet. Only owners and admins see it.
      * @minimum 0
      * @format int64
      */
@@ -11815,7 +11815,7 @@ export type ClubPlan = {
     current_period_end?: DateTime;
     overage?: OverageMonth;
     /**
-     * The charges for overage of the last year, the newest month first. Absent without a charge.
+     * The charges for overage of the last year, the newest month first. Absent without a charge. Only owners and admins see them.
      * @maxItems 24
      */
     overage_charges?: OverageCharge[];

@@ -26,6 +26,12 @@ export const chargeLeaseSeconds = 120;
  */
 export const keyLastsMs = 23 * hour;
 
+/**
+ * The time after the last use of a key before the next key begins. A worker that paused before its request may still send it with the old
+ * key. The search before the next key then finds its item.
+ */
+export const keyRestsMs = 30 * minute;
+
 /** After this time without an item at the processor, the charge has failed, and a person must decide (docs/how-to/charge-for-overage.md). */
 export const chargesForMs = 60 * day;
 

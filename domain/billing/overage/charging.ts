@@ -21,6 +21,7 @@ import {
   chargesForMs,
   invoiceGraceMs,
   keyLastsMs,
+  keyRestsMs,
   waitAfterOverageCharge,
   waitsForInvoiceMs,
 } from './charging.policy.ts';
@@ -184,12 +185,14 @@ async function fixTerms(
   now: Date,
 ): Promise<Terms | { changes: Changes }> {
   const { customerId: fixed, amount: fixedAmount, currency: fixedCurrency, keyNumber, keyedAt } = claimed;
-  const isKeyGood = keyedAt !== null && now.getTime() - keyedAt.getTime() < keyLastsMs;
-  if (isKeyGood && fixed !== null && fixedAmount !== null && fixedCurrency !== null) {
+  const keyAgeMs = keyedAt === null ? Infinity : now.getTime() - keyedAt.getTime();
+  const isKeyGood = keyAgeMs < keyLastsMs;
+  if (isKeyGood && keyedAt !== null && fixed !== null && fixedAmount !== null && fixedCurrency !== null) {
     const terms = { customerId: fixed, amount: Number(fixedAmount), currency: fixedCurrency, keyNumber };
     await saveTerms(db, claimed, { ...terms, keyedAt });
     return terms;
   }
+  if (keyAgeMs < keyLastsMs + keyRestsMs) return { changes: notYet(claimed, 'processor_unreachable', now) };
   const [customerId] = claimed.customerIds;
   if (customerId === undefined) return { changes: ended('waived', 'no_customer', now) };
   const account = await invoicing.account(customerId, claimed.subscriptionId);

@@ -157,6 +157,24 @@ describe('the charge for overage (BILL-10)', () => {
     expect(stripe.items).to.have.length(1);
   });
 
+  it('charges once if a worker pauses before its request until its key is too old', async () => {
+    stripe.pathFates['/v1/invoiceitems'] = ['cut_before_charge'];
+    await stepOn(deps, id, april);
+    stripe.up = true;
+    const source = await testDatabase();
+    const pausing = {
+      ...deps,
+      failpoint: async (name: string) => {
+        if (name !== 'overage_keyed') return;
+        await source.query(`UPDATE overage_charges SET lease_until = NULL WHERE id = $1`, [id]);
+        await stepOn(deps, id, later(23 * 3_600_000 + 120_000));
+      },
+    };
+    await chargeOverage(pausing, id, later(23 * 3_600_000 - 60_000).getTime());
+    await stepOn(deps, id, later(2 * day));
+    expect(stripe.itemsOf(id)).to.have.length(1);
+  });
+
   it('finds the item of an attempt that died, even if the processor has forgotten the key', async () => {
     const dying = {
       ...deps,

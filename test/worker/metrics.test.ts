@@ -178,18 +178,19 @@ describe('the gauges of webhooks and automations', () => {
   });
 
   it('count charges for overage that have been held for an hour, by reason', async () => {
-    const clubs = [await buildClub(), await buildClub(), await buildClub(), await buildClub()];
+    const clubs = await Promise.all(Array.from({ length: 5 }, () => buildClub()));
     const old = { created_at: new Date(Date.now() - 2 * 3_600_000) };
     const details = [
       { ...old, reason: 'currency_without_price' },
-      { ...old, reason: 'currency_without_price', item_id: 'ii_1', charged_at: new Date() },
+      { ...old, item_id: 'ii_1', charged_at: new Date() },
+      { ...old, reason: 'refused_by_processor', item_id: 'ii_2', charged_at: new Date() },
       { ...old, reason: 'currency_without_price', status: 'failed', settled_at: new Date() },
       { reason: 'currency_without_price' },
     ];
     for (const [place, { id }] of clubs.entries()) await buildOverageCharge(id, details[place]);
     const values = (await register.getSingleMetric('overage_charges_held')?.get())?.values ?? [];
     const counted = Object.fromEntries(values.map(({ labels, value }) => [labels['reason'], value]));
-    expect(counted).to.include({ currency_without_price: 2, processor_unreachable: 0 });
+    expect(counted).to.include({ currency_without_price: 2, refused_by_processor: 1, processor_unreachable: 0 });
   });
 
   it('count due and retried deliveries as pending', async () => {

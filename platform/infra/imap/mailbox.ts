@@ -7,7 +7,10 @@ export interface Mailbox {
   validity: string;
   /** @returns at most `limit` UIDs above `uid`, the lowest first */
   uidsAbove(uid: number, limit: number): Promise<number[]>;
-  /** Reads a message without marking it as read. @returns its first bytes; undefined if it is gone */
+  /**
+   * Reads a message without marking it as read.
+   * @returns its first bytes; undefined if it is gone, or if the server can never read it
+   */
   read(uid: number, mostBytes: number): Promise<Buffer | undefined>;
   delete(uid: number): Promise<void>;
 }
@@ -36,6 +39,23 @@ const mostAnswerBytes = 2_097_152;
 
 /** A server on this machine needs no TLS, but uses it if it can. */
 const isLoopback = (host: string) => /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host);
+
+/** The codes of RFC 5530, and of some servers, for refusals that pass. */
+const passing: ReadonlySet<string> = new Set(['UNAVAILABLE', 'INUSE', 'LIMIT', 'THROTTLED', 'CONTACTADMIN']);
+
+/**
+ * A server refuses a message that is damaged in its store, each time. Such a message must not hold up the messages after it.
+ * @throws the error, unless the server has refused this message
+ */
+function noMessageIfRefused(error: unknown): false {
+  const { responseStatus, response } = error as {
+    responseStatus?: unknown;
+    response?: { attributes?: readonly { section?: readonly { value?: unknown }[] }[] };
+  };
+  const code = String(response?.attributes?.[0]?.section?.[0]?.value).toUpperCase();
+  if (responseStatus === 'NO' && !passing.has(code)) return false;
+  throw error;
+}
 
 /**
  * Runs the work with the opened folder, and closes the connection afterwards.
@@ -97,7 +117,7 @@ export async function withMailbox<T>(
       read: (uid, mostBytes) =>
         request(async () => {
           const query = { source: { start: 0, maxLength: mostBytes } };
-          const message = await client.fetchOne(String(uid), query, { uid: true });
+          const message = await client.fetchOne(String(uid), query, { uid: true }).catch(noMessageIfRefused);
           return message === false ? undefined : message.source?.subarray(0, mostBytes);
         }),
       delete: (uid) => request(async () => void (await client.messageDelete(String(uid), { uid: true }))),

@@ -234,6 +234,47 @@ describe('the mailbox of reports (BNC-7)', function () {
         }
       });
 
+    const refusingServer = (refusal: string) =>
+      brokenServer((socket) => {
+        const answers: Record<string, string> = {
+          CAPABILITY: '* CAPABILITY IMAP4rev1\r\n',
+          LIST: '* LIST () "/" INBOX\r\n',
+          SELECT: '* 2 EXISTS\r\n* FLAGS ()\r\n* OK [UIDVALIDITY 5] ok\r\n* OK [UIDNEXT 3] ok\r\n',
+          'UID SEARCH': '* SEARCH 1 2\r\n',
+          'UID FETCH': '* 2 FETCH (UID 2 BODY[]<0> {2}\r\nHi)\r\n',
+        };
+        socket.write('* OK ready\r\n');
+        socket.on('data', (data) => {
+          for (const [, tag = '', command = '', uid = ''] of data
+            .toString()
+            .matchAll(/^(\S+) ((?:UID )?[A-Z]+)(?: ([^ \r]+))?/gm))
+            socket.write(
+              command === 'UID FETCH' && uid === '1'
+                ? `${tag} NO ${refusal}\r\n`
+                : `${answers[command] ?? ''}${tag} OK\r\n`,
+            );
+        });
+      });
+
+    it('skips a message that the server can never read, and reads the next messages', async () => {
+      const bad = await refusingServer('[SERVERBUG] Internal error');
+      try {
+        expect(await fetchOnce({ mailbox: { url: bad.url } })).to.deep.equal({ recorded: 0, left: 2, more: false });
+      } finally {
+        bad.close();
+      }
+    });
+
+    it('reads a message later if the server refuses it for a while only', async () => {
+      const bad = await refusingServer('[UNAVAILABLE] Later');
+      try {
+        const fault = await fetchOnce({ mailbox: { url: bad.url } }).catch((error: unknown) => error);
+        expect(fault).to.be.instanceOf(MailboxUnreachable);
+      } finally {
+        bad.close();
+      }
+    });
+
     it('is left after a time limit if the server hangs', async () => {
       const bad = await brokenServer(() => undefined);
       const startedAt = performance.now();

@@ -86,6 +86,8 @@ interface MatchedEvent {
   mail: MailColumns;
   kind: MailEvent['kind'];
   at: Date;
+  /** Whether the reported time is in the future, so that the present time replaces it. */
+  isFuture: boolean;
 }
 
 /** @returns the number of events of our mails */
@@ -139,7 +141,7 @@ async function matchAndLock(tx: Transaction, events: readonly MailEvent[], now: 
   const byProviderId = new Map(bySending.map((mail) => [mail.providerId, mail]));
   return events.flatMap(({ kind, at, mailId, providerId }) => {
     const mail = byId.get(mailId ?? '') ?? byProviderId.get(providerId ?? '');
-    return mail ? [{ mail, kind, at: at > now ? now : at }] : [];
+    return mail ? [{ mail, kind, at: at > now ? now : at, isFuture: at > now }] : [];
   });
 }
 
@@ -186,9 +188,14 @@ async function write(tx: Transaction, changed: readonly ChangedMail[]): Promise<
     WHERE mails.id = event.mail_id`);
 }
 
-/** @returns the mails with soft bounces that were not recorded before */
+/**
+ * A repeated event with a time in the future would get another present time. So it counts only if the mail has no soft bounce yet (BNC-8).
+ * @returns the mails with soft bounces that were not recorded before
+ */
 async function insertSoftBounces(tx: Transaction, matched: readonly MatchedEvent[]): Promise<Id[]> {
-  const soft = matched.filter(({ kind }) => kind === 'soft_bounced');
+  const soft = matched.filter(
+    ({ kind, isFuture, mail }) => kind === 'soft_bounced' && !(isFuture && mail.softBouncedAt !== null),
+  );
   if (soft.length === 0) return [];
   const inserted = await tx.rows<{ mailId: Id }>(sql`INSERT INTO mail_soft_bounces (mail_id, at)
     SELECT DISTINCT * FROM unnest(${soft.map(({ mail }) => mail.id)}::uuid[], ${soft.map(({ at }) => at)}::timestamptz[]) AS given (mail_id, at)

@@ -110,6 +110,20 @@ describe('the events of a provider, in any order and repeated (BNC-8)', function
       );
     });
 
+  it('count a repeated soft bounce once, even if its time is in the future', async () => {
+    const event = {
+      kind: 'soft_bounced' as const,
+      at: new Date(now.getTime() + 3_600_000),
+      mailId: mails[0]?.mailId,
+      providerId: undefined,
+    };
+    const { suppressions } = await stateAfter(async () => {
+      for (let second = 0; second < 6; second++)
+        await recordEvents(deps.db, [event], new Date(now.getTime() + second * 1_000));
+    });
+    expect(suppressions).to.deep.equal([]);
+  });
+
   it('lift a suppression by soft bounces when a delivery between them is reported late', async () => {
     const [mail] = mails;
     const event = (kind: ReportedMail['kind'], minute: number) => ({

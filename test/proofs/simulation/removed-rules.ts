@@ -217,7 +217,8 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
         'if (earlier && earlier.amount < 0) return itemMade(earlier, now);',
       ],
       // The processor forgets keys after a day, which is too long for a schedule.
-      ['now.getTime() - keyedAt.getTime() < keyLastsMs', 'now.getTime() - keyedAt.getTime() < 1_000'],
+      ['isKeyGood = keyAgeMs < keyLastsMs;', 'isKeyGood = keyAgeMs < 1_000;'],
+      ['keyAgeMs < keyLastsMs + keyRestsMs', 'keyAgeMs < 1_000'],
     ],
     engine: 'overages',
   },

@@ -15,6 +15,14 @@ export class ReportMailbox {
   @Column({ type: 'bigint', default: 0 })
   seenUid: string;
 
+  /** The message at which the last fetch failed. */
+  @Column({ type: 'bigint', default: 0 })
+  failedUid: string;
+
+  /** The number of fetches in a row that failed at this message. */
+  @Column({ type: 'integer', default: 0 })
+  failures: number;
+
   @Column({ type: 'integer', default: 0 })
   fence: number;
 

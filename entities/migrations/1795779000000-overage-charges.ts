@@ -50,13 +50,10 @@ export class OverageCharges1795779000000 implements MigrationInterface {
         CONSTRAINT "billing_customers_club_id_fkey" FOREIGN KEY ("club_id") REFERENCES "clubs"("id") ON DELETE CASCADE
       );
       ALTER TABLE "overages" ADD "plan" text, ADD "closed_at" TIMESTAMP WITH TIME ZONE;
-      ALTER TABLE "overages" ADD CONSTRAINT "overages_plan" CHECK (plan in ('trial', 'starter', 'professional', 'business'));
+      ALTER TABLE "overages" ADD CONSTRAINT "overages_plan" CHECK (plan in ('trial', 'starter', 'professional', 'business')) NOT VALID;
+      ALTER TABLE "overages" VALIDATE CONSTRAINT "overages_plan";
       ALTER TABLE "billing_events" ADD "currency" text, ADD "invoice_id" text;
       ALTER TABLE "club_plans" ADD "currency" text`);
-    // Months that ended before this version are not charged later. A month that is still open in some time zone stays open.
-    await queryRunner.query(
-      `UPDATE "overages" SET "closed_at" = now() WHERE "month" < date_trunc('month', (now() AT TIME ZONE 'UTC') - interval '12 hours')::date`,
-    );
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {

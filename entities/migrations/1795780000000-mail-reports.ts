@@ -11,7 +11,7 @@ export class MailReports1795780000000 implements MigrationInterface {
     );
     await queryRunner.query(`CREATE INDEX "mail_notice_receipts_expiry" ON "mail_notice_receipts" ("expires_at")`);
     await queryRunner.query(
-      `CREATE TABLE "report_mailboxes" ("key" bytea NOT NULL, "validity" bigint NOT NULL DEFAULT '0', "seen_uid" bigint NOT NULL DEFAULT '0', "fence" integer NOT NULL DEFAULT '0', "lease_until" TIMESTAMP WITH TIME ZONE, CONSTRAINT "report_mailboxes_key" PRIMARY KEY ("key"))`,
+      `CREATE TABLE "report_mailboxes" ("key" bytea NOT NULL, "validity" bigint NOT NULL DEFAULT '0', "seen_uid" bigint NOT NULL DEFAULT '0', "failed_uid" bigint NOT NULL DEFAULT '0', "failures" integer NOT NULL DEFAULT '0', "fence" integer NOT NULL DEFAULT '0', "lease_until" TIMESTAMP WITH TIME ZONE, CONSTRAINT "report_mailboxes_key" PRIMARY KEY ("key"))`,
     );
     await queryRunner.query(
       `ALTER TABLE "mail_suppressions" ADD COLUMN "from_soft_bounces" boolean NOT NULL DEFAULT false`,

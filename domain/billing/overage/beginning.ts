@@ -27,7 +27,7 @@ export function overageChargeId(clubId: Id, resource: BilledResource, month: str
 }
 
 /**
- * Closes the club's open months before `month`, and begins their charges. The caller has locked the club's row of `overage_turns`.
+ * Closes the club's open months before `month`, and begins their charges. An excess of an earlier version has no plan, and is not charged. The caller has locked the club's row of `overage_turns`.
  * @param month the first day of the current month, such as `2026-03-01`
  * @returns whether an exceeded month of the club is still open
  */
@@ -39,6 +39,8 @@ export async function beginCharges(tx: Transaction, clubId: Id, month: string, n
     const resource = billedResources.find((billed) => billed === one.resource);
     if (resource === undefined) throw new Error(`The overage of ${one.resource} has no price`);
     const id = overageChargeId(clubId, resource, one.month);
+    // An earlier version recorded this excess, and clubs were told that it is only recorded.
+    if (one.plan === null) continue;
     const plan = planWithPrices(one.plan);
     const packs = packsOf(resource, Number(one.excess));
     const newCharge = await tx.one<{ id: Id }>(sql`

@@ -41,7 +41,7 @@ export async function readOverageMonth(
 ): Promise<OverageMonth | undefined> {
   const open = await db.rows<OpenOverage>(sql`
     SELECT DISTINCT ON (resource) resource, excess, plan FROM overages
-     WHERE club_id = ${clubId} AND month >= ${month} AND closed_at IS NULL ORDER BY resource, month`);
+     WHERE club_id = ${clubId} AND month >= ${month} AND closed_at IS NULL AND plan IS NOT NULL ORDER BY resource, month`);
   const resources = billedResources.flatMap((resource) => {
     const row = open.find((one) => one.resource === resource);
     const isBilled = plans[plan].allowances[resource].overage === 'billed';

@@ -26,8 +26,14 @@ export interface FetchedReports {
   more: boolean;
 }
 
-/** A step reads at most this many messages in at most this time. */
-export const fetchingRules = { messages: 200, stepMs: 60_000, leaseSeconds: 120, progressEvery: 20 } as const;
+/** A step reads at most this many messages in at most this time. After `tries` fetches that failed at one message, it is skipped. */
+export const fetchingRules = {
+  messages: 200,
+  stepMs: 60_000,
+  leaseSeconds: 120,
+  progressEvery: 20,
+  tries: 10,
+} as const;
 
 const nothing: FetchedReports = { recorded: 0, left: 0, more: false };
 
@@ -43,7 +49,7 @@ export async function fetchReports(deps: FetchingDeps, now: Date): Promise<Fetch
       VALUES (${key}, 1, clock_timestamp() + make_interval(secs => ${fetchingRules.leaseSeconds}))
     ON CONFLICT (key) DO UPDATE SET fence = mailbox.fence + 1, lease_until = excluded.lease_until
       WHERE mailbox.lease_until IS NULL OR mailbox.lease_until < clock_timestamp()
-    RETURNING fence, validity, seen_uid AS "seenUid"`);
+    RETURNING fence, validity, seen_uid AS "seenUid", failed_uid AS "failedUid", failures`);
   if (!lease) return nothing;
   try {
     const signal = AbortSignal.timeout(fetchingRules.stepMs + 30_000); // ends before the lease
@@ -57,6 +63,8 @@ interface Lease {
   fence: number;
   validity: string;
   seenUid: string;
+  failedUid: string;
+  failures: number;
 }
 
 /** The password may change without a loss of the progress. */
@@ -68,7 +76,7 @@ function keyOf({ url: secretUrl }: MailboxAddress): Buffer {
 async function readMessages(
   deps: FetchingDeps,
   mailbox: Mailbox,
-  { key, fence, validity, seenUid }: Lease & { key: Buffer },
+  { key, fence, validity, seenUid, failedUid, failures }: Lease & { key: Buffer },
   now: Date,
 ): Promise<FetchedReports> {
   const endsAt = performance.now() + fetchingRules.stepMs;
@@ -77,11 +85,23 @@ async function readMessages(
   const keepProgress = (uid: number) =>
     deps.db.run(sql`UPDATE report_mailboxes SET validity = ${mailbox.validity}, seen_uid = ${uid}
       WHERE key = ${key} AND fence = ${fence}`);
+  const isSkipped = (uid: number) => isSameNumbering && uid === Number(failedUid) && failures >= fetchingRules.tries;
+  const noteFailure = (uid: number) =>
+    deps.db.run(sql`UPDATE report_mailboxes
+         SET failures = CASE WHEN failed_uid = ${uid} AND validity = ${mailbox.validity} THEN failures + 1 ELSE 1 END,
+             failed_uid = ${uid}, validity = ${mailbox.validity}, seen_uid = ${uid - 1}
+       WHERE key = ${key} AND fence = ${fence}`);
   const counts = { recorded: 0, left: 0 };
   let lastUid: number | undefined;
   for (const [index, uid] of uids.entries()) {
     if (performance.now() > endsAt) break;
-    const outcome = await readMessage(deps, mailbox, uid, now);
+    // A server may hang up at one message each time. Without the count, no later message would be read.
+    const outcome = isSkipped(uid)
+      ? 'left'
+      : await readMessage(deps, mailbox, uid, now).catch(async (error: unknown) => {
+          await noteFailure(uid);
+          throw error;
+        });
     counts[outcome] += 1;
     deps.onMessage(outcome);
     lastUid = uid;

@@ -85,10 +85,11 @@ describe('the end of a month (BILL-8)', () => {
     expect(await overageChargeRow(clubId, '2026-03-01')).to.include({ plan: 'business' });
   });
 
-  it('does not charge months that ended before the version with this rule', async () => {
+  it('does not charge an excess that an earlier version recorded, unless it grows', async () => {
     const source = await testDatabase();
     await source.query(
-      `INSERT INTO overages (club_id, resource, month, excess, reached_at, closed_at) VALUES ($1, 'students', '2026-02-01', 9, $2, $2)`,
+      `INSERT INTO overages (club_id, resource, month, excess, reached_at)
+       VALUES ($1, 'students', '2026-02-01', 9, $2), ($1, 'storage_bytes', '2026-03-01', 9, $2), ($1, 'students', '2026-03-01', 9, $2)`,
       [clubId, march],
     );
     await exceed(clubId, 40, march);

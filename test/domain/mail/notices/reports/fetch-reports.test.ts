@@ -275,6 +275,21 @@ describe('the mailbox of reports (BNC-7)', function () {
       }
     });
 
+    it('skips a message at which ten fetches failed', async () => {
+      const bad = await refusingServer('[UNAVAILABLE] Later');
+      try {
+        const outcomes = [];
+        for (let run = 0; run < 11; run++)
+          outcomes.push(await fetchOnce({ mailbox: { url: bad.url } }).catch(() => 'failed'));
+        expect(outcomes).to.deep.equal([
+          ...Array.from({ length: 10 }, () => 'failed'),
+          { recorded: 0, left: 2, more: false },
+        ]);
+      } finally {
+        bad.close();
+      }
+    });
+
     it('is left after a time limit if the server hangs', async () => {
       const bad = await brokenServer(() => undefined);
       const startedAt = performance.now();

@@ -114,7 +114,7 @@ export interface paths {
     };
     "/v1/auth/admin/providers": {
         parameters: {};
-        get: operations["listIdentityProviders"];
+        get: operations["getIdentityProviders"];
     };
     "/v1/auth/admin/providers/start": {
         parameters: {};
@@ -207,7 +207,7 @@ export interface paths {
     };
     "/v1/me/identities": {
         parameters: {};
-        get: operations["listIdentities"];
+        get: operations["getIdentities"];
         post: operations["addIdentity"];
     };
     "/v1/me/identities/{identityId}": {
@@ -5355,7 +5355,7 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
-    listIdentityProviders: {
+    getIdentityProviders: {
         parameters: {};
         responses: {
             200: {
@@ -5802,7 +5802,7 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
-    listIdentities: {
+    getIdentities: {
         parameters: {};
         responses: {
             200: {

@@ -56,7 +56,10 @@ describe('roles of the contract', () => {
       ({ auth, method, pathParameters }) =>
         auth.includes('admin') && method !== 'get' && pathParameters.includes('clubId'),
     );
-    for (const { operationId, roles: permitted } of writes) expect(permitted, operationId).to.include('owner');
+    for (const { operationId, roles: permitted } of writes) {
+      if (operationId === 'createStudentSessionLink') expect(permitted).to.deep.equal([]); // only for API keys (ENTRY-1)
+      else expect(permitted, operationId).to.include('owner');
+    }
   });
 });
 
@@ -91,7 +94,7 @@ describe('error codes of the contract', () => {
     }
   });
 
-  it('include rate_limit_unavailable for the classroom’s credential routes, except session routes', () => {
+  it('include rate_limit_unavailable for the classroom’s credential routes, and for second factors', () => {
     const ids = operations
       .filter((operation) => operation.errorCodes.includes('rate_limit_unavailable'))
       .map((operation) => operation.path);
@@ -105,6 +108,13 @@ describe('error codes of the contract', () => {
       '/v1/auth/code',
       '/v1/auth/code/exchange',
       '/v1/auth/password',
+      '/v1/auth/session-links/exchange',
+      '/v1/auth/passkeys/options',
+      '/v1/auth/passkeys/sign-in',
+      '/v1/auth/session/passkeys',
+      '/v1/auth/session/passkeys/options',
+      '/v1/auth/admin/second-factor',
+      '/v1/me/proof',
     ]);
   });
 

@@ -64,6 +64,8 @@ const explained: Readonly<Record<string, string>> = {
   club_mail_days: 'has counts of a club’s mails',
   club_bulk_days: 'has counts of a club’s mails',
   mail_domains: 'has domains of a club',
+  mail_notice_receipts: 'has hashes of notices',
+  report_mailboxes: 'has the progress in a mailbox of the installation',
   media_favorites: 'has data of administrators',
   media_folders: 'has names of a club’s folders',
   leftover_objects: 'has data of library files',

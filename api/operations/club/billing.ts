@@ -9,7 +9,7 @@ import { accepted, data, page } from '../answers.ts';
 export const getClubPlan: Operation<'getClubPlan'> = async ({ params, db, actor, now }) =>
   data(await plan.readClubPlan(db, params.clubId, now, { showsCosts: seesCosts(actor) }));
 
-/** Whoever may list the add-ons also sees what overage costs. No key sees what the club pays (BILL-11). */
+/** The roles that list add-ons also see the cost of overage. No key sees the payments of the club (BILL-11). */
 const seesCosts = (actor: Actor) =>
   actor.kind === 'administrator' && (actor.role === 'owner' || actor.role === 'admin');
 

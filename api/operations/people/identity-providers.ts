@@ -10,7 +10,7 @@ import type { Operation } from '../../operation.ts';
 import { accepted, data, noContent } from '../answers.ts';
 import { signIn, signInByProvider } from './sign-ins.ts';
 
-export const listIdentityProviders: Operation<'listIdentityProviders'> = async ({ deps }) =>
+export const getIdentityProviders: Operation<'getIdentityProviders'> = async ({ deps }) =>
   data({ providers: deps.providers.ofDeployment.map(({ id, name }) => ({ id, name })) });
 
 export const startProviderSignIn: Operation<'startProviderSignIn'> = async ({ body, deps, now }) =>
@@ -40,7 +40,7 @@ export const joinIdentity: Operation<'joinIdentity'> = async (request) => {
 export const requestIdentityCode: Operation<'requestIdentityCode'> = async ({ body, deps, now }) =>
   accepted(await joining.requestJoinCode(deps, body.join_token, now));
 
-export const listIdentities: Operation<'listIdentities'> = async ({ administrator, deps, db }) =>
+export const getIdentities: Operation<'getIdentities'> = async ({ administrator, deps, db }) =>
   data({ identities: await identities.listIdentities({ db, providers: deps.providers }, administrator.id) });
 
 export const addIdentity: Operation<'addIdentity'> = async ({ administrator, body, deps, now }) =>

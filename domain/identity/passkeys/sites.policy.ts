@@ -31,7 +31,7 @@ export function passkeySitesOf({ dashboardUrl, classroomUrl, passkeys }: SiteSet
   };
 }
 
-/** @returns the problems of the settings, each a sentence for the operator */
+/** @returns the problems of the settings, each a sentence for the operator. A malformed address is a problem of its own setting */
 export function passkeyMistakes(settings: SiteSettings): string[] {
   const { dashboard, classroom } = passkeySitesOf(settings);
   const rows = [
@@ -39,7 +39,7 @@ export function passkeyMistakes(settings: SiteSettings): string[] {
     ['PASSKEY_CLASSROOM_DOMAIN', 'CLASSROOM_URL', classroom],
   ] as const;
   return rows.flatMap(([name, address, site]) =>
-    isWithin(hostOf(site.address), site.rpId)
+    hostOf(site.address) === '' || isWithin(hostOf(site.address), site.rpId)
       ? []
       : [`${name} must be the host of ${address} or a domain above it, and must be the domain of every club`],
   );

@@ -44,7 +44,7 @@ export async function createSessionLink(
   const expiresAt = new Date(now.getTime() + sessionLinkRules.lifetimeMs);
   return db.transaction(async (tx) => {
     // The lock lets simultaneous requests for a student see each other's links.
-    const student = await tx.one<{ isPending: boolean; slug: string }>(
+    const student = await tx.one<{ isPending: boolean; slug: string | null }>(
       sql`SELECT ${pendingSignUp} AS "isPending", (SELECT slug FROM clubs WHERE clubs.id = club_id) AS slug FROM students
            WHERE id = ${studentId} AND club_id = ${clubId} AND removed_at IS NULL FOR NO KEY UPDATE`,
     );
@@ -63,7 +63,7 @@ export async function createSessionLink(
       createdAt: now,
       expiresAt,
     });
-    const url = `${classroomUrl.replace('{slug}', student.slug)}/enter#token=${token}`;
+    const url = `${classroomUrl.replace('{slug}', student.slug ?? '')}/enter#token=${token}`;
     return { url, expires_at: expiresAt.toISOString() };
   });
 }

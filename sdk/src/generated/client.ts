@@ -458,7 +458,7 @@ export type AcceptInvitationVariables = {
     body: AcceptInvitationBody;
 };
 
-export type ListIdentityProvidersResult = {
+export type GetIdentityProvidersResult = {
     data: PublicProviders;
 };
 
@@ -820,7 +820,7 @@ export type RequestAdministratorPasskeyCreationVariables = {
     headers?: RequestAdministratorPasskeyCreationHeaders;
 };
 
-export type ListIdentitiesResult = {
+export type GetIdentitiesResult = {
     data: Identities;
 };
 
@@ -12801,9 +12801,9 @@ export type Ops = {
         };
         result: AcceptInvitationResult;
     };
-    listIdentityProviders: {
+    getIdentityProviders: {
         args: {};
-        result: ListIdentityProvidersResult;
+        result: GetIdentityProvidersResult;
     };
     startProviderSignIn: {
         args: {
@@ -12967,9 +12967,9 @@ export type Ops = {
         };
         result: RequestAdministratorPasskeyCreationResult;
     };
-    listIdentities: {
+    getIdentities: {
         args: {};
-        result: ListIdentitiesResult;
+        result: GetIdentitiesResult;
     };
     addIdentity: {
         args: {
@@ -15871,7 +15871,7 @@ export const OPERATIONS = {
     requestAdministratorPasskey: { id: "requestAdministratorPasskey", method: "POST", path: "/v1/auth/admin/passkeys/options", tags: ["Passkeys"] },
     signInAdministratorWithPasskey: { id: "signInAdministratorWithPasskey", method: "POST", path: "/v1/auth/admin/passkeys/sign-in", tags: ["Passkeys"], body: { contentType: "application/json" } },
     acceptInvitation: { id: "acceptInvitation", method: "POST", path: "/v1/auth/admin/invitations/accept", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
-    listIdentityProviders: { id: "listIdentityProviders", method: "GET", path: "/v1/auth/admin/providers", tags: ["Administrator sessions"] },
+    getIdentityProviders: { id: "getIdentityProviders", method: "GET", path: "/v1/auth/admin/providers", tags: ["Administrator sessions"] },
     startProviderSignIn: { id: "startProviderSignIn", method: "POST", path: "/v1/auth/admin/providers/start", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     exchangeProviderCode: { id: "exchangeProviderCode", method: "POST", path: "/v1/auth/admin/code/exchange", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     joinIdentity: { id: "joinIdentity", method: "POST", path: "/v1/auth/admin/identities", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
@@ -15898,7 +15898,7 @@ export const OPERATIONS = {
     endOwnSession: { id: "endOwnSession", method: "DELETE", path: "/v1/me/sessions/{signInSessionId}", tags: ["Own account"], params: [{ name: "signInSessionId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     addAdministratorPasskey: { id: "addAdministratorPasskey", method: "POST", path: "/v1/me/second-factors/passkeys", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     requestAdministratorPasskeyCreation: { id: "requestAdministratorPasskeyCreation", method: "POST", path: "/v1/me/second-factors/passkeys/options", tags: ["Passkeys"], params: [{ name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
-    listIdentities: { id: "listIdentities", method: "GET", path: "/v1/me/identities", tags: ["Administrators"], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    getIdentities: { id: "getIdentities", method: "GET", path: "/v1/me/identities", tags: ["Administrators"], security: [[{ scheme: "admin", kind: "bearer" }]] },
     addIdentity: { id: "addIdentity", method: "POST", path: "/v1/me/identities", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     removeIdentity: { id: "removeIdentity", method: "DELETE", path: "/v1/me/identities/{identityId}", tags: ["Administrators"], params: [{ name: "identityId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     createOrganization: { id: "createOrganization", method: "POST", path: "/v1/organizations", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },

@@ -58,6 +58,7 @@ describe('a steady answer (DEC-63)', () => {
       'requestStudentPasswordReset',
       'requestStudentCode',
       'exchangeStudentCode',
+      'exchangeStudentSessionLink',
       'signUpAdministrator',
       'resendAdministratorVerification',
       'requestAdministratorPasswordReset',

@@ -42,6 +42,7 @@ describe('POST /webhooks/billing', () => {
         subscription_id: subscription,
         current_period_end: new Date((start + 2_592_000) * 1_000),
         changed_at: new Date(start * 1_000),
+        currency: null,
       });
     });
 

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
+import { buildPermittedCaller } from '../toolkit/builders/permitted-callers.ts';
 import { call, expectError, testApi } from '../toolkit/drive/api.ts';
 import { sendRawTo, type RawAnswer } from '../toolkit/drive/raw.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
@@ -85,15 +86,9 @@ describe('malformed percent-encoding in a path', () => {
 describe('query parameters', () => {
   it('cause 400 if they are unknown, in every operation without parameters', async () => {
     for (const operation of everyOperation.filter(({ takesAnyQuery }) => !takesAnyQuery)) {
-      const { id, owner } = await buildClub();
-      const token = operation.auth.includes('admin')
-        ? owner.token
-        : operation.auth.includes('student')
-          ? (await buildStudent(id)).token
-          : undefined;
-      const answer = await call(operation.method.toUpperCase(), `${pathOf(operation, { clubId: id })}?unexpected=1`, {
-        token,
-      });
+      const { clubId, token } = await buildPermittedCaller(operation);
+      const path = `${pathOf(operation, { clubId })}?unexpected=1`;
+      const answer = await call(operation.method.toUpperCase(), path, { token });
       expect(answer.body?.error?.code, nameOf(operation)).to.equal('malformed_request');
     }
   });

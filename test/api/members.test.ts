@@ -38,6 +38,7 @@ describe('GET /v1/clubs/{clubId}/members', () => {
               email,
               role: roleOrder[index],
               status: 'active',
+              has_second_factor: false,
               joined_at: body.data.find((member: { administrator_id: Id }) => member.administrator_id === id)
                 ?.joined_at,
             }))

@@ -137,8 +137,10 @@ describe('a pending sign-up', () => {
     await students.verify(student.link);
     await sell(shop, purchaseNotice({ ...shop, email: student.email }, 'paid'));
     expect(await rowOf(student.id)).to.include({ openedBy: 'sign_up' });
-    expect((await students.signIn(student.email, stranger)).status).to.equal(200);
     expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email']);
+    expect((await students.signIn(student.email, stranger)).status).to.equal(200);
+    // The purchase causes no mail. The sign-in is from a new device.
+    expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email', 'student_new_device']);
   });
 
   describe('a simultaneous purchase and confirmation', () => {

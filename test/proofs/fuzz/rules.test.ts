@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { OperationId } from '../../../contract/contract.ts';
 import { type Answer } from '../../toolkit/drive/api.ts';
 import { Pool } from './requests/pool.ts';
 import type { RequestStep } from './requests/step.ts';
@@ -112,6 +113,14 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 200, body: page, step })).to.deep.equal(rule);
     expect(brokenBy({ status: 400, body: error('malformed_request'), step })).to.deep.equal(rule);
     expect(brokenBy({ status: 422, body: error('invalid_request'), step })).to.deep.equal([]);
+  });
+
+  it('accepts a faulty request that needs a fresh factor first, only for operations with a fresh factor', () => {
+    const step = { fault: { what: 'the name is a number', code: 'malformed_request' } } as const;
+    const refuses = (operation: OperationId) =>
+      brokenBy({ status: 403, body: error('fresh_factor_required'), step: { ...step, operation } });
+    expect(refuses('setSignInRules')).to.deep.equal([]);
+    expect(refuses('createCourse')).to.deep.equal(['refuses what the contract does not allow']);
   });
 
   it('reports a valid request that the service refuses as unreadable', () => {

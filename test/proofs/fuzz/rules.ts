@@ -56,6 +56,7 @@ const rules: Readonly<Record<string, Rule>> = {
     const { fault } = of.step;
     if (!isAdmitted(of) || fault === undefined || fault.code === of.code || isLimited(of)) return undefined;
     if (isPage(of) && of.status === errorStatus[fault.code]) return undefined;
+    if (asksForFreshFactor(of)) return undefined; // the service did not read the request further
     if (of.operation.readsBodyLate && unknownSender.includes(of.code ?? '')) return undefined; // the service did not read the body
     return `${fault.what}: answered ${of.status} ${of.code ?? ''}, and not ${fault.code}`;
   },
@@ -162,6 +163,10 @@ const messageOf = ({ answer }: Case): string => answer?.text ?? '';
  * unavailable.
  */
 const isLimited = ({ code }: Case) => code === 'rate_limited' || code === 'rate_limit_unavailable';
+
+/** Whether the last proof of the caller is too old for the operation. This check precedes the checks of the request (FAC-2). */
+const asksForFreshFactor = ({ code, operation }: Case) =>
+  code === 'fresh_factor_required' && operation.freshFactor !== undefined;
 
 /** Undefined if session or key, club, and role or scope admit the caller. */
 function refusalOf({ operation, caller, resolvedStep, clubs }: Case): ErrorCode | undefined {

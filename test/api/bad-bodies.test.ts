@@ -5,7 +5,7 @@ import type { ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../contract/openapi.ts';
 import { errorStatus, type ErrorCode } from '../../platform/core/error-codes.ts';
-import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
+import { buildPermittedCaller } from '../toolkit/builders/permitted-callers.ts';
 import { call, expectError, testApi, testConfig, type Answer, type Call } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
 import {
@@ -112,14 +112,6 @@ function unfit(operation: ContractOperation, good: JsonObject): Case[] {
 /** Each club makes fewer calls than the lowest rate limit allows: 10 comments on a lesson in a minute. */
 const callsEach = 10;
 
-async function tokenFor({ auth }: ContractOperation): Promise<{ clubId: string; token?: string }> {
-  const club = await buildClub();
-  if (auth.includes('admin')) return { clubId: club.id, token: club.owner.token };
-  return auth.includes('student')
-    ? { clubId: club.id, token: (await buildStudent(club.id)).token }
-    : { clubId: club.id };
-}
-
 describe('an operation with a bad body', () => {
   for (const operation of withBody) {
     it(`returns the code of each fault, and writes nothing: ${nameOf(operation)}`, async () => {
@@ -128,7 +120,7 @@ describe('an operation with a bad body', () => {
       const actual: Record<string, unknown> = {};
       const expected: Record<string, unknown> = {};
       for (let from = 0; from < cases.length; from += callsEach) {
-        const { clubId, token } = await tokenFor(operation);
+        const { clubId, token } = await buildPermittedCaller(operation);
         const path = pathOf(operation, { clubId });
         const before = await rowCounts();
         for (const { what, contents, code } of cases.slice(from, from + callsEach)) {
@@ -155,9 +147,11 @@ describe('the size of a body', () => {
   describe('every operation', () => {
     for (const operation of withBody) {
       it(`accepts a body at the limit, and refuses one more byte: ${nameOf(operation)}`, async () => {
-        const { clubId, token } = await tokenFor(operation);
-        const send = (raw: string) =>
-          call(operation.method.toUpperCase(), pathOf(operation, { clubId }), { token, raw });
+        // Each request has a new caller, because a success can change what the caller must send, such as the password.
+        const send = async (raw: string) => {
+          const { clubId, token } = await buildPermittedCaller(operation);
+          return call(operation.method.toUpperCase(), pathOf(operation, { clubId }), { token, raw });
+        };
         const good = () => bodyOf(operation);
         const usual = outcome(await send(JSON.stringify(good())));
         expect(outcome(await send(padded(good(), limit)))).to.equal(usual);

@@ -5,6 +5,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { CallerKind, ContractOperation } from '../../../contract/contract.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Provider } from '../../../domain/identity/providers/provider.ts';
 import { unsubscribeToken } from '../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildApiKey } from './api-keys.ts';
@@ -14,6 +15,7 @@ import { buildAssignment, buildAssignmentFile, buildSubmission } from './assignm
 import { buildPostFile, buildSpace, buildSpaceMembership } from './community.ts';
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from './clubs.ts';
 import { buildCohort, buildCourse } from './courses.ts';
+import { buildIdentityProvider } from './identity-providers.ts';
 import { buildMedia } from './media.ts';
 import { buildMentorship, buildSession } from './mentorships.ts';
 import { buildRepository } from './repositories.ts';
@@ -116,6 +118,8 @@ export interface FurnishedClub extends TestClub {
   student: TestStudent;
   /** An API key for the operations that no person may call. */
   program: { token: string };
+  /** The club's identity provider. No member has an identity there. */
+  provider: Provider;
   records: Records;
 }
 
@@ -136,6 +140,7 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
     furnishMail(scene),
     furnishAutomations(scene),
   ]);
+  const provider = await buildIdentityProvider(club.id);
   const apiKey = await buildApiKey(club.id, ['students:read'], { createdBy: club.owner.id });
   const program = await buildApiKey(club.id, ['sessions:write']);
   // A use within 5 minutes writes nothing, so the tests can compare all rows before and after a refused request.
@@ -144,6 +149,7 @@ export async function buildFurnishedClub(): Promise<FurnishedClub> {
     ...club,
     student,
     program,
+    provider,
     records: {
       student: student.id,
       apiKey: apiKey.id,

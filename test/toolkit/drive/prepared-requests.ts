@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { CallerKind, ContractOperation, OperationId } from '../../../contract/contract.ts';
 import type { JsonObject } from '../../../contract/openapi.ts';
 import { buildFurnishedClub, permittedToken, type FurnishedClub } from '../builders/furnished-club.ts';
-import { buildIdentityJoin } from '../builders/identity-joins.ts';
+import { buildIdentityJoin } from '../builders/identity-providers.ts';
 import { buildMedia } from '../builders/media.ts';
 import { someNumber } from '../builders/phone-codes.ts';
 import { buildSecondFactor } from '../builders/second-factors.ts';
@@ -47,7 +47,7 @@ const preparations: Partial<Record<OperationId, Preparation>> = {
   requestPhoneCode: {
     club: ({ owner }) => run(`UPDATE administrators SET phone = $2 WHERE id = $1`, owner.id, someNumber()),
   },
-  addIdentity: { body: async (club) => ({ join_token: await buildIdentityJoin(club.id) }) },
+  addIdentity: { body: async ({ provider }) => ({ join_token: await buildIdentityJoin(provider) }) },
   addStudentPasskey: { body: async (club) => newPasskey(await ofStudentsOf(club.id), club.student.token) },
   renameStudentPasskey: {
     params: async (club) => {

@@ -43,6 +43,14 @@ const exchangedCode: BodyMaker = (draw, pool) => {
   return { club_id: '{{own.club}}', email: parents['email'] ?? '', code_id: parents['id'] ?? '', code: template };
 };
 
+const withJoin =
+  (more: JsonRecord = {}): BodyMaker =>
+  (draw, pool) => {
+    const join = oneOf('identity_join')(draw, pool);
+    const email = 'password' in more ? oneOf('administrator.email')(draw, pool) : undefined;
+    return join === undefined ? undefined : { join_token: join, ...more, ...(email !== undefined && { email }) };
+  };
+
 /** Announces a small file, so that the fuzzer can upload the file to the reserved URL. */
 const announcedFile =
   (mimes: readonly string[]): BodyMaker =>
@@ -77,6 +85,10 @@ export const bodies: Partial<Record<OperationId, BodyMaker>> = {
   receiveBillingNotice: billingNotice,
   receiveProviderNotice: providerNotice,
   receiveSalesNotice: salesNotice,
+  addIdentity: withJoin(),
+  joinIdentity: withJoin({ password }),
+  requestIdentityCode: withJoin(),
+  changeOwnPassword: (draw) => ({ current_password: password, new_password: draw.chance(0.8) ? password : 'short' }),
   updateOwnStudent: (draw) => ({ language: draw.pick(['en', 'pt-BR', 'es', 'de', 'ar']) }),
   updateProfile: (draw) => ({ language: draw.pick(['en', 'pt-BR', 'es', 'de', 'ar']) }),
   reserveMedia: announcedFile(['text/plain', 'text/markdown', 'text/html']),

@@ -8,6 +8,7 @@ import { scopes as everyScope, type Scope } from '../../../../contract/rules/sco
 import type { Role } from '../../../../entities/clubs/values.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import { sha256 } from '../../../../platform/infra/keys/vault.ts';
+import { freshForMs } from '../../../../domain/identity/sessions/sign-in-rules.policy.ts';
 import { openSession } from '../../../../domain/identity/sessions/sessions.ts';
 import { clock } from '../../../toolkit/drive/api.ts';
 import { buildApiKey } from '../../../toolkit/builders/api-keys.ts';
@@ -64,7 +65,8 @@ async function expiredKey(): Promise<string> {
 }
 
 /**
- * Requests can end sessions, change roles and remove people. Such callers are replaced.
+ * Requests can end sessions, change roles and remove people. Such callers are replaced. An owner whose last proof is no longer fresh signs in
+ * again, so that operations with a fresh factor can succeed. Other members keep their sessions, so that these operations also refuse.
  * @param rebuild a function that makes a student like the student of this name
  */
 export async function restoreCallers(
@@ -108,9 +110,10 @@ async function standingOf(
       ? `$2::text IS NULL OR EXISTS (SELECT FROM memberships WHERE administrator_id = $3 AND club_id = $4 AND role = $2)`
       : `$2::text IS NULL AND EXISTS (SELECT FROM students WHERE id = $3 AND club_id = $4 AND removed_at IS NULL)`;
   const sessions = kind === 'admin' ? 'administrator_sessions' : 'student_sessions';
+  const fresh = role === 'owner' ? `created_at > $5::timestamptz - interval '${freshForMs} milliseconds'` : 'true';
   const [standing] = await source.query<{ isSamePerson: boolean; hasSession: boolean }[]>(
     `SELECT (${person}) AS "isSamePerson",
-            EXISTS (SELECT FROM ${sessions} WHERE token_hash = $1 AND expires_at > $5) AS "hasSession"`,
+            EXISTS (SELECT FROM ${sessions} WHERE token_hash = $1 AND expires_at > $5 AND ${fresh}) AS "hasSession"`,
     [sha256(token), role ?? null, id, clubId ?? null, clock.now()],
   );
   if (!standing) throw new Error('The query of the caller returned no row');

@@ -8,6 +8,7 @@ import { billingEvents } from '../../../toolkit/builders/billing-events.ts';
 import { signatureOf } from '../../../toolkit/drive/billing.ts';
 import { buildApiKey } from '../../../toolkit/builders/api-keys.ts';
 import { buildClub, buildMember, buildStudent, type TestStudent } from '../../../toolkit/builders/clubs.ts';
+import { buildIdentityJoin, buildIdentityProvider } from '../../../toolkit/builders/identity-providers.ts';
 import { buildEndpoint, buildWebhookDelivery } from '../../../toolkit/builders/webhooks.ts';
 import { buildSource } from '../../../toolkit/builders/sources.ts';
 import { buildQuestion } from '../../../toolkit/builders/questions.ts';
@@ -53,6 +54,7 @@ export async function buildScene(ground: FuzzGround, club: ClubName): Promise<Sc
   scene.name('club', clubId);
   scene.name('canary', canary);
   await subscribe(scene);
+  scene.name('identity_join', await buildIdentityJoin(await buildIdentityProvider(clubId)));
   const { student, visitor, callers } = await addPeople(scene);
   const course = await addCourse(scene);
   const [row] = await (

@@ -166,7 +166,9 @@ describe('the key vault at process start', () => {
         line('sales_notices.proof'),
         line('mail_domains.sealed_private_key'),
         line('transactional_mails.sealed_address'),
+        line('identity_providers.sealed_client_secret'),
         line('idempotency_keys.answer'),
+        line('second_factors.secret'),
       ]);
       expect(await problemsOf(keysOf(two, one))).to.deep.equal([]);
     });
@@ -203,7 +205,9 @@ describe('the key vault at process start', () => {
           line('sales_notices.proof'),
           line('mail_domains.sealed_private_key'),
           line('transactional_mails.sealed_address'),
+          line('identity_providers.sealed_client_secret'),
           line('idempotency_keys.answer'),
+          line('second_factors.secret'),
         ]);
       const lasting = await db.rows(sql`SELECT 1 FROM vault_secrets`);
       expect(lasting).to.deep.equal([]);

@@ -40,6 +40,8 @@ export interface LocalProvider {
   clientId: string;
   clientSecret: string;
   people: readonly ProviderPerson[];
+  /** The id of the provider's process. */
+  pid: number;
   /** The paths of the requests that arrived. */
   requests: string[];
   stop(): Promise<void>;
@@ -78,15 +80,18 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
   });
   const [message] = (await once(child, 'message')) as [{ port: number }];
   providerPort = message.port;
+  if (child.pid === undefined) throw new Error('The process of the provider did not start.');
   return {
     issuer,
     ...client,
     people,
+    pid: child.pid,
     requests,
     async stop() {
       front.closeAllConnections();
       front.close();
-      if (child.exitCode === null) {
+      // Ctrl-C in a terminal ends all processes, so the child may have ended by a signal.
+      if (child.exitCode === null && child.signalCode === null) {
         child.kill();
         await once(child, 'exit');
       }

@@ -1,0 +1,18 @@
+/** Tests the local identity provider of `npm start` and of the tests. */
+import { expect } from 'chai';
+import { startLocalProvider } from '../../dev/identity-provider/provider.ts';
+import { makeAuthority } from '../../dev/stack/certificates.ts';
+
+describe('the local identity provider', function () {
+  this.timeout(60_000);
+
+  it('stops also if its process has already ended by a signal, as after Ctrl-C', async () => {
+    const authority = await makeAuthority();
+    const certificate = await authority.issue(['localhost']);
+    const provider = await startLocalProvider({ certificate, redirectUris: ['http://localhost/back'], people: [] });
+    process.kill(provider.pid, 'SIGINT');
+    await new Promise((done) => setTimeout(done, 500));
+    await provider.stop();
+    expect(() => process.kill(provider.pid, 0)).to.throw('ESRCH');
+  });
+});

@@ -1,4 +1,5 @@
 /** Tests the local identity provider of `npm start` and of the tests. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { startLocalProvider } from '../../dev/identity-provider/provider.ts';
 import { makeAuthority } from '../../dev/stack/certificates.ts';
@@ -11,7 +12,7 @@ describe('the local identity provider', function () {
     const certificate = await authority.issue(['localhost']);
     const provider = await startLocalProvider({ certificate, redirectUris: ['http://localhost/back'], people: [] });
     process.kill(provider.pid, 'SIGINT');
-    await new Promise((done) => setTimeout(done, 500));
+    await sleep(500);
     await provider.stop();
     expect(() => process.kill(provider.pid, 0)).to.throw('ESRCH');
   });

@@ -1118,7 +1118,7 @@ export type AdministratorProfile = {
      */
     verified: boolean;
     /**
-     * Whether the administrator has entered a code that was sent to `phone`. False where there is no number, after each change of the number, and always in an environment that sends no codes (`POST /v1/me/phone/code` answers 501 there).
+     * Whether the administrator has entered a code that was sent to `phone`. False without a number, and after each change of the number. Always false if the environment sends no codes: then `POST /v1/me/phone/code` answers 501.
      */
     phone_verified: boolean;
     /**
@@ -1126,12 +1126,12 @@ export type AdministratorProfile = {
      */
     has_password: boolean;
     /**
-     * Telephone number in E.164, such as `+351912345678`; absent where none was given.
+     * Telephone number in E.164, such as `+351912345678`; absent if the administrator has given none.
      */
     phone?: string;
     language?: SpokenLanguage;
     /**
-     * Signed address of the administrator's picture, good for 15 minutes: read the profile again for another one. Absent where there is none.
+     * Signed address of the administrator's picture, good for 15 minutes: read the profile again for another one. Absent if there is no picture.
      */
     avatar_url?: string;
     /**
@@ -1593,11 +1593,11 @@ export type SignInSession = {
      */
     current: boolean;
     /**
-     * Browser and system of the client that signed in, such as `Firefox (Windows)`. Clients can send any header, so it is a hint. Absent where it is unknown.
+     * Browser and system of the client that signed in, such as `Firefox (Windows)`. Clients can send any header, so it is a hint. Absent if the client is unknown.
      */
     device?: string;
     /**
-     * Network of the client that signed in: the /24 of an IPv4 address, the /48 of an IPv6 address. Absent where it is unknown.
+     * Network of the client that signed in: the /24 of an IPv4 address, the /48 of an IPv6 address. Absent if the network is unknown.
      */
     network?: string;
     opened_by: SignInSessionOpenedBy;

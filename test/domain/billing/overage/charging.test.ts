@@ -293,7 +293,7 @@ describe('the charge for overage (BILL-10)', () => {
     expect(stripe.items[0]).to.include({ amount: 2_000, currency: 'eur' });
   });
 
-  it('decides the terms anew after a refusal', async () => {
+  it('reads the terms again after a refusal', async () => {
     stripe.pathFates['/v1/invoiceitems'] = ['declined'];
     await stepOn(deps, id, april);
     expect(await row()).to.include({ reason: 'refused_by_processor', keyed_at: null });

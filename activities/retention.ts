@@ -1,5 +1,6 @@
 /** The activity of `retention`. */
-import { contextsInLockOrder, type RetentionJob } from '../domain/contexts.ts';
+import { contextsInLockOrder } from '../domain/contexts.ts';
+import type { RetentionJob } from '../domain/questions.ts';
 import type { VaultDeps } from '../domain/deps.ts';
 import { removeOldSignUps } from '../domain/students/students.ts';
 import type { MediaDeps } from '../domain/media/media.ts';

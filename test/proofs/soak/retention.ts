@@ -1,7 +1,8 @@
 /** Runs retention with a clock that is ahead, so that data which the product keeps for days is removed after minutes. */
 import { deleteEndedAnswerLogs } from '../../../domain/agents/answers/answer-logs.ts';
 import { answerRules } from '../../../domain/agents/answers/answers.policy.ts';
-import { contexts, type RetentionJob } from '../../../domain/contexts.ts';
+import { contexts } from '../../../domain/contexts.ts';
+import type { RetentionJob } from '../../../domain/questions.ts';
 import { removeExpiredTokens, tokenLifetimeMs } from '../../../domain/mail/codes/one-time-tokens.ts';
 import { retainMailEvents } from '../../../domain/mail/retention.ts';
 import { eventRetentionMs } from '../../../domain/mail/retention.policy.ts';

@@ -1,0 +1,12 @@
+/** The answers of the context `audit` to the questions that concern every context (domain/questions.ts). */
+import type { ContextQuestions } from '../questions.ts';
+import { removeOldEntries } from './entries.ts';
+
+export const auditParts = {
+  closeClub: null,
+  eraseStudent: null, // an entry contains ids, and no data about a student
+  exportStudent: null,
+  changeEmail: null,
+  clubRows: [],
+  retention: [{ run: ({ db }, now) => removeOldEntries(db, now) }],
+} satisfies ContextQuestions;

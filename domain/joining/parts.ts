@@ -1,0 +1,19 @@
+/** The answers of the context `joining` to the questions that concern every context (domain/questions.ts). */
+import type { ContextQuestions } from '../questions.ts';
+import { followAccessByTime } from './joining.ts';
+
+export const joiningParts = {
+  closeClub: null,
+  eraseStudent: null, // the context `community` removes the memberships of the student
+  exportStudent: null,
+  changeEmail: null,
+  clubRows: [],
+  retention: [
+    {
+      async run({ db }, now) {
+        const { followed, more } = await followAccessByTime(db, now);
+        return { rows: { membershipsFollowed: followed }, more };
+      },
+    },
+  ],
+} satisfies ContextQuestions;

@@ -1,0 +1,119 @@
+/**
+ * The questions that concern every context, such as the removal of a student. Each context answers them in its `parts.ts`, and
+ * `domain/contexts.ts` lists the answers (ADR 67).
+ */
+import type { Id } from '../platform/core/ids.ts';
+import type { Vault } from '../platform/infra/keys/vault.ts';
+import type { Database, Queries, Transaction } from '../platform/infra/postgres/database.ts';
+import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
+import type { Entity } from '../platform/infra/postgres/sql.ts';
+import type { ObjectStore } from '../platform/infra/store/object-store.ts';
+
+/**
+ * Erases a context's data about a student, in the transaction of the removal. The caller has locked the student's row.
+ * @param student `email` is the former address, and `addressKey` its keyed hash
+ */
+export type EraseStudent = (
+  tx: Transaction,
+  student: { clubId: Id; studentId: Id; email: string; addressKey: Buffer },
+  now: Date,
+) => Promise<void>;
+
+/**
+ * Writes a student's new e-mail address to the context's rows, in the transaction of the correction. The caller has locked the student's
+ * row.
+ */
+export type ChangeEmail = (
+  tx: Transaction,
+  vault: Vault,
+  change: { clubId: Id; studentId: Id; before: string; after: string },
+) => Promise<void>;
+
+/**
+ * Ends what is under way in a club that is erased, one batch at a time. Repeated or simultaneous calls do no harm.
+ * @returns whether another batch may be due immediately
+ */
+export type CloseClub = (deps: { db: Database; vault: Vault }, clubId: Id, now: Date) => Promise<{ more: boolean }>;
+
+/** The rows of a club in one table. */
+export interface ClubRows {
+  of: Entity;
+  /**
+   * How an index finds the rows: by the column `club_id`, or by a column that refers to rows of another table of the club. `scan` reads the
+   * whole table once, which is cheap only if the table is small or its rows are short-lived.
+   */
+  by: 'club' | 'scan' | { parent: Entity; column: string };
+}
+
+/** The data that a context has about a student, for the student (`StudentExport` in the contract). */
+export interface StudentPart {
+  /** The sections of the export that this context writes, by their names in the contract. */
+  sections: Readonly<Record<string, unknown>>;
+  /** The student's files. `name` is the path in the ZIP. */
+  files?: readonly { objectKey: string; name: string; sizeBytes: number }[];
+}
+
+/**
+ * Reads everything that the context has about a student, in one snapshot. It contains no names of other people, no secrets and no internal
+ * notes.
+ */
+export type ExportStudent = (
+  tx: Queries,
+  deps: { vault: Vault; storage: ObjectStore },
+  student: { clubId: Id; studentId: Id },
+) => Promise<StudentPart>;
+
+/**
+ * Removes one batch of expired rows, or adds one batch of changes to stored counts. Repeated or simultaneous calls do no harm.
+ */
+export interface RetentionJob {
+  /** @returns the number of changed rows of each kind, and whether more may be due now */
+  run: (
+    deps: { db: Database; vault: Vault; storage: ObjectStore; readsScans?: boolean },
+    now: Date,
+  ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
+  /** The job waits for an external service. Such jobs run last. */
+  waitsForOthers?: true;
+}
+
+export interface ContextQuestions {
+  /** Null if nothing of the context is under way in a club, or if it ends by itself when its rows are gone. */
+  closeClub: CloseClub | null;
+  /** Null if the context stores no data about students. */
+  eraseStudent: EraseStudent | null;
+  /** Null if the context stores no data about students. */
+  exportStudent: ExportStudent | null;
+  /** Null if the context stores no addresses. */
+  changeEmail: ChangeEmail | null;
+  /** Every table with rows of clubs. */
+  clubRows: readonly ClubRows[];
+  retention: readonly RetentionJob[];
+}
+
+/** The answers of a context that stores nothing of clubs or students. */
+export const noParts = {
+  closeClub: null,
+  eraseStudent: null,
+  exportStudent: null,
+  changeEmail: null,
+  clubRows: [],
+  retention: [],
+} as const satisfies ContextQuestions;
+
+/** @returns the job that writes the folded spelling of names that an earlier version stored without it */
+export const folding = (table: FoldedTable, columns: readonly string[]): RetentionJob => ({
+  async run({ db }) {
+    const { folded, more } = await foldOldNames(db, table, columns);
+    return { rows: { [`${table}Folded`]: folded }, more };
+  },
+});
+
+const rolledUpPerBatch = 5_000;
+
+/** @returns the job that adds changes to stored counts */
+export const rollingUp = (name: string, rollUp: (db: Database, limit: number) => Promise<number>): RetentionJob => ({
+  async run({ db }) {
+    const count = await rollUp(db, rolledUpPerBatch);
+    return { rows: { [name]: count }, more: count >= rolledUpPerBatch };
+  },
+});

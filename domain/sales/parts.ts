@@ -1,0 +1,13 @@
+/** The answers of the context `sales` to the questions that concern every context (domain/questions.ts). */
+import type { ContextQuestions } from '../questions.ts';
+import { retainNotices } from './retention.ts';
+import { claimNotices, purgeStudentFromSales } from './student-removal.ts';
+
+export const salesParts = {
+  closeClub: null,
+  eraseStudent: purgeStudentFromSales,
+  exportStudent: null,
+  changeEmail: (tx, _vault, { clubId, studentId, before }) => claimNotices(tx, { clubId, studentId, email: before }),
+  clubRows: [],
+  retention: [{ run: ({ db }, now) => retainNotices(db, now) }],
+} satisfies ContextQuestions;

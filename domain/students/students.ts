@@ -13,6 +13,7 @@ import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/text/names.ts';
+import { recordErasure } from '../erasures/erasures.ts';
 import { contextsInLockOrder } from '../contexts.ts';
 import type { StudentDeps, VaultDeps } from '../deps.ts';
 import { requireOffered } from '../language/chosen.ts';
@@ -183,6 +184,7 @@ async function erase(
   );
   const removedStudent = { ...student, addressKey: addressKeyOf(vault, email) };
   for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, removedStudent, now);
+  await recordErasure(tx, { kind: 'student', subjectId: studentId, clubId, requestedBy: null }, now);
   await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
 }
 

@@ -50,6 +50,10 @@ export class Club {
   @Column({ type: 'timestamptz', nullable: true })
   eventsLoggedSince: Date | null;
 
+  /** When the erasure of the club began. From then on every request gets the answer for a missing club, and a run deletes the rows (ADR 88). */
+  @Column({ type: 'timestamptz', nullable: true })
+  erasingAt: Date | null;
+
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 }

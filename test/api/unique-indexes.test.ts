@@ -116,6 +116,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'certificate_files(object_key)',
     'club_storage_changes(club_id,seq)',
     'club_student_changes(club_id,seq)',
+    'erasures(subject_id)',
     'facts(club_id,id)',
     'leftover_objects(object_key)',
     'list_tally_changes(club_id,list,seq)',

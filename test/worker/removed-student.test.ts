@@ -83,6 +83,7 @@ const explained: Readonly<Record<string, string>> = {
   course_completion_looks: 'has ids of courses, and the id of a student during a run',
   automation_course_looks: 'has ids of courses whose lessons changed',
   automation_course_watches: 'has ids of runs and courses',
+  erasures: 'has ids, times and counts',
   failing_steps: 'has ids of rows whose last step failed, and a count',
   upkeep_rounds: 'has times of the sweeper’s rounds',
   releases: 'has versions and builds of the service',

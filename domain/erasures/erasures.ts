@@ -1,0 +1,27 @@
+/** Records erasures. A run then follows each row until its files are gone (ADR 88). */
+import { Erasure } from '../../entities/erasures/erasure.ts';
+import type { ErasureKind } from '../../entities/erasures/values.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
+
+interface ErasedPerson {
+  kind: Exclude<ErasureKind, 'club'>;
+  /** The student or the administrator. */
+  subjectId: Id;
+  /** The club of the student; null for an administrator. */
+  clubId: Id | null;
+  /** The id of the person or API key that asked for the erasure; null for the service itself. */
+  requestedBy: Id | null;
+}
+
+/** Records that this transaction erases the rows of a person. */
+export async function recordErasure(tx: Transaction, person: ErasedPerson, now: Date): Promise<void> {
+  await tx.manager.insert(Erasure, {
+    ...person,
+    id: newId(),
+    requestedAt: now,
+    erasesAt: now,
+    status: 'objects',
+    looksAt: now,
+  });
+}

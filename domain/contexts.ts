@@ -28,6 +28,7 @@ import { webhookMails } from './webhooks/mails.ts';
 import { mailParts } from './mail/parts.ts';
 import { joiningParts } from './joining/parts.ts';
 import { billingParts } from './billing/parts.ts';
+import { erasureMails } from './erasures/mails.ts';
 import { erasuresParts } from './erasures/parts.ts';
 import { knowledgeParts } from './knowledge/parts.ts';
 import { identityParts } from './identity/parts.ts';
@@ -91,7 +92,7 @@ export const contexts = {
   branding: { ...noParts, mails: {}, mediaUses: {}, factConsumers: [] },
   language: { ...noParts, mails: {}, mediaUses: {}, factConsumers: [] },
   billing: { ...billingParts, mails: {}, mediaUses: {}, factConsumers: [] },
-  erasures: { ...erasuresParts, mails: {}, mediaUses: {}, factConsumers: [] },
+  erasures: { ...erasuresParts, mails: erasureMails, mediaUses: {}, factConsumers: [] },
   knowledge: { ...knowledgeParts, mails: {}, mediaUses: {}, factConsumers: [] },
   identity: { ...identityParts, mails: accountMails, mediaUses: {}, factConsumers: [] },
   access: { ...accessParts, mails: {}, mediaUses: {}, factConsumers: [] },

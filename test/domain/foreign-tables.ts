@@ -172,6 +172,12 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       },
     ],
   },
+  erasures: {
+    reads: [
+      { tables: ['clubs'], reason: settingsOfClub },
+      { tables: ['administrators', 'memberships'], reason: 'Informs the owners and admins of the club by mail.' },
+    ],
+  },
   identity: {
     reads: [
       {

@@ -206,7 +206,7 @@ function compose(
   now: Date,
 ): OutgoingMail {
   const rule: Template = mailTemplates[claimed.template];
-  const { endpointUrl = '', lessonTitle = '', session, signIn, calendar } = subject;
+  const { endpointUrl = '', lessonTitle = '', session, signIn, erasure, calendar } = subject;
   const base =
     rule.site === 'classroom' ? links.classroomUrl.replace('{slug}', claimed.clubSlug ?? '') : links.dashboardUrl;
   const wording = wordingOf(claimed);
@@ -222,6 +222,7 @@ function compose(
       endpointUrl,
       lessonTitle: mailable(lessonTitle),
       ...(signIn && { signIn }),
+      ...(erasure && { erasure }),
       ...(session && {
         session: {
           ...session,

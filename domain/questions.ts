@@ -33,7 +33,11 @@ export type ChangeEmail = (
  * Ends what is under way in a club that is erased, one batch at a time. Repeated or simultaneous calls do no harm.
  * @returns whether another batch may be due immediately
  */
-export type CloseClub = (deps: { db: Database; vault: Vault }, clubId: Id, now: Date) => Promise<{ more: boolean }>;
+export type CloseClub = (
+  deps: { db: Database; vault: Vault; storage: ObjectStore },
+  clubId: Id,
+  now: Date,
+) => Promise<{ more: boolean }>;
 
 /** The rows of a club in one table. */
 export interface ClubRows {

@@ -1,10 +1,11 @@
 /** The answers of the context `access` to the questions that concern every context (domain/questions.ts). */
 import type { ContextQuestions } from '../questions.ts';
+import { closeAccess } from './closing.ts';
 import { hideEnrollmentsOf } from './enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './imports/removals.ts';
 
 export const accessParts = {
-  closeClub: null,
+  closeClub: closeAccess,
   async eraseStudent(tx, { clubId, studentId }, now) {
     await hideEnrollmentsOf(tx, studentId, now);
     await forgetFilesThatName(tx, { clubId, studentId });

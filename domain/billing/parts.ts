@@ -1,9 +1,10 @@
 /** The answers of the context `billing` to the questions that concern every context (domain/questions.ts). */
 import type { ContextQuestions } from '../questions.ts';
+import { closeBilling } from './closing.ts';
 import { turnMonths } from './overages.ts';
 
 export const billingParts = {
-  closeClub: null,
+  closeClub: closeBilling,
   eraseStudent: null,
   exportStudent: null,
   changeEmail: null,

@@ -1,10 +1,11 @@
 /** The answers of the context `campaigns` to the questions that concern every context (domain/questions.ts). */
 import type { ContextQuestions } from '../questions.ts';
+import { closeCampaigns } from './closing.ts';
 import { purgeStudentFromCampaigns } from './recipients.ts';
 import { retainRecipients } from './retention.ts';
 
 export const campaignsParts = {
-  closeClub: null,
+  closeClub: closeCampaigns,
   eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // this also erases mails of automations and digests
   exportStudent: null,
   changeEmail: null, // a mail uses the address that the student has when it is claimed

@@ -23,9 +23,11 @@ export async function findClub(db: Queries, clubId: Id): Promise<ClubRecord> {
   return presentClub(await readClub(db, clubId), await findErasesAt(db, clubId));
 }
 
-/** @returns the tag of the club's language; null if there is no such club */
+/** @returns the tag of the club's language; null if there is no such club, or if its erasure has begun */
 export async function findClubLanguage(db: Queries, clubId: Id): Promise<string | null> {
-  const row = await db.one<{ language: string }>(sql`SELECT language FROM clubs WHERE id = ${clubId}`);
+  const row = await db.one<{ language: string }>(
+    sql`SELECT language FROM clubs WHERE id = ${clubId} AND erasing_at IS NULL`,
+  );
   return row?.language ?? null;
 }
 

@@ -1,11 +1,12 @@
 /** The answers of the context `community` to the questions that concern every context (domain/questions.ts). */
 import type { ContextQuestions } from '../questions.ts';
+import { closeCommunity } from './closing.ts';
 import { retainDigests } from './digests/retention.ts';
 import { retainModeration } from './moderation.ts';
 import { purgeStudentFromCommunity } from './student-removal.ts';
 
 export const communityParts = {
-  closeClub: null,
+  closeClub: closeCommunity,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromCommunity(tx, studentId, now),
   exportStudent: null,
   changeEmail: null,

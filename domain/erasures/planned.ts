@@ -60,3 +60,8 @@ export async function cancelPlannedErasure(tx: Transaction, clubId: Id): Promise
   const { affected } = await tx.manager.delete(Erasure, { subjectId: clubId, kind: 'club', status: 'planned' });
   return affected === 1;
 }
+
+/** @returns whether the slug belonged to a club that was erased less than 90 days ago (ERS-8) */
+export async function isOfErasedClub(db: Queries, slug: string): Promise<boolean> {
+  return (await db.one(sql`SELECT 1 FROM erasures WHERE slug = ${slug} LIMIT 1`)) !== undefined;
+}

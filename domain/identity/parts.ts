@@ -1,5 +1,6 @@
 /** The answers of the context `identity` to the questions that concern every context (domain/questions.ts). */
 import { folding, type ContextQuestions } from '../questions.ts';
+import { closeIdentity } from './closing.ts';
 import { fillEmailKeys } from './accounts/email-keys.ts';
 import { forgetNetwork } from './accounts/pending-sign-ups.ts';
 import { removeOldKeys } from './api-keys/api-keys.ts';
@@ -14,7 +15,7 @@ import { removeSpentSignIns } from './providers/sign-in-tokens.ts';
 import { endSessionsOf, removeEndedSessions } from './sessions/sessions.ts';
 
 export const identityParts = {
-  closeClub: null,
+  closeClub: closeIdentity,
   async eraseStudent(tx, { studentId }) {
     await endSessionsOf(tx, 'student', studentId);
     await voidLinksOf(tx, studentId);

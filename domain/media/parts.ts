@@ -1,5 +1,6 @@
 /** The answers of the context `media` to the questions that concern every context (domain/questions.ts). */
 import { folding, type ContextQuestions } from '../questions.ts';
+import { closeMedia } from './closing.ts';
 import { eraseDue, purgeStudentFromMedia } from './erasure/erasure.ts';
 import { eraseLeftovers } from './erasure/leftovers.ts';
 import { followVideoHosting } from './erasure/expiry.ts';
@@ -7,7 +8,7 @@ import { processOldFiles } from './processing/old-files.ts';
 import { rollUpStorage } from './storage/storage.ts';
 
 export const mediaParts = {
-  closeClub: null,
+  closeClub: closeMedia,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
   exportStudent: null,
   changeEmail: null,

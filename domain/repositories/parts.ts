@@ -2,7 +2,7 @@
 import type { ContextQuestions } from '../questions.ts';
 
 export const repositoriesParts = {
-  closeClub: null,
+  closeClub: null, // nothing is under way
   eraseStudent: null,
   exportStudent: null,
   changeEmail: null,

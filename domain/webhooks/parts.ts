@@ -1,12 +1,13 @@
 /** The answers of the context `webhooks` to the questions that concern every context (domain/questions.ts). */
 import type { ContextQuestions } from '../questions.ts';
+import { closeWebhooks } from './closing.ts';
 import { startMissingLogs } from './endpoints/event-log.ts';
 import { removeDeadListeners } from './listeners/listeners.ts';
 import { retainWebhooks } from './retention.ts';
 import { purgeStudentFromWebhooks } from './student-removal.ts';
 
 export const webhooksParts = {
-  closeClub: null,
+  closeClub: closeWebhooks,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
   exportStudent: null,
   changeEmail: null,

@@ -175,7 +175,8 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   },
   erasures: {
     reads: [
-      { tables: ['clubs'], reason: 'Closes a club that is erased.' },
+      { tables: ['clubs'], reason: settingsOfClub },
+      { tables: ['administrators', 'memberships'], reason: 'Informs the owners and admins of the club by mail.' },
       {
         tables: ['facts', 'list_tallies', 'list_tally_changes', 'wakes'],
         reason: 'Erases the rows of a club in the tables of the platform.',

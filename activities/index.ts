@@ -9,11 +9,12 @@ import { chargeOverage, type OverageDeps } from '../domain/billing/overage/charg
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/drafts/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
-import { mailKinds, mediaUses } from '../domain/contexts.ts';
+import { contextsInLockOrder, mailKinds, mediaUses } from '../domain/contexts.ts';
 import type { VaultDeps } from '../domain/deps.ts';
 import { beginDigests } from '../domain/community/digests/beginning.ts';
 import type { DigestDeps } from '../domain/community/digests/sending.ts';
 import { stepDigest } from '../domain/community/digests/step.ts';
+import { stepPersonErasure } from '../domain/erasures/person-step.ts';
 import { fillSpace } from '../domain/joining/joining.ts';
 import { judgeCompletions, type JudgingDeps } from '../domain/learning/courses/judging.ts';
 import { processFile, type ProcessingDeps } from '../domain/media/processing/step.ts';
@@ -64,6 +65,8 @@ export interface ActivityDeps extends VaultDeps {
   onRescued: (count: number) => void;
 }
 
+const remains = contextsInLockOrder.flatMap(({ remainsOfPerson }) => remainsOfPerson ?? []);
+
 /** An activity declares what it needs, so that its tests pass nothing else. */
 type Given<Name extends keyof ActivityDeps> = Pick<ActivityDeps, Name>;
 
@@ -90,6 +93,9 @@ export const activities = {
     takeStep: (id: Id, now: number) => heartbeating(() => takeStep(automations, id, timeOfStep(now))),
   }),
   automationGate: (deps: Given<'db'>) => ({ tendAutomationGate: activityOf(tendAutomationGate, deps) }),
+  personErasure: (deps: Given<'db' | 'storage'>) => ({
+    followPersonErasure: activityOf(stepPersonErasure, { ...deps, remains }),
+  }),
   mediaExpiry: (deps: Given<'db' | 'vault' | 'storage'>) => ({
     lookAtMediaExpiry: activityOf(checkExpiry, { ...deps, mediaUses }),
   }),

@@ -1,5 +1,6 @@
 /** The answers of the context `erasures` to the questions that concern every context (domain/questions.ts). */
 import type { ContextQuestions } from '../questions.ts';
+import { removeOldMarkers } from './markers.ts';
 
 export const erasuresParts = {
   closeClub: null,
@@ -7,5 +8,10 @@ export const erasuresParts = {
   exportStudent: null,
   changeEmail: null,
   clubRows: [], // the row of an erasure outlives its club
-  retention: [],
+  retention: [
+    {
+      run: ({ storage }, now) => removeOldMarkers(storage, now),
+      waitsForOthers: true,
+    },
+  ],
 } as const satisfies ContextQuestions;

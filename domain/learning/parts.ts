@@ -1,13 +1,14 @@
 /** The answers of the context `learning` to the questions that concern every context (domain/questions.ts). */
 import { folding, type ContextQuestions } from '../questions.ts';
 import { moveCertificatesTo } from './certificates/certificates.ts';
-import { eraseDueFiles } from './certificates/files.ts';
+import { countFilesOfPerson, eraseDueFiles } from './certificates/files.ts';
 import { purgeStudentFromLearning } from './student-removal.ts';
 
 export const learningParts = {
   closeClub: null,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromLearning(tx, studentId, now),
   exportStudent: null,
+  remainsOfPerson: countFilesOfPerson,
   changeEmail: (tx, _vault, { studentId, after }) => moveCertificatesTo(tx, studentId, after),
   clubRows: [],
   retention: [

@@ -2,6 +2,7 @@
 import { folding, type ContextQuestions } from '../questions.ts';
 import { eraseDue, purgeStudentFromMedia } from './erasure/erasure.ts';
 import { eraseLeftovers } from './erasure/leftovers.ts';
+import { countFilesOfPerson } from './erasure/remains.ts';
 import { followVideoHosting } from './erasure/expiry.ts';
 import { processOldFiles } from './processing/old-files.ts';
 import { rollUpStorage } from './storage/storage.ts';
@@ -10,6 +11,7 @@ export const mediaParts = {
   closeClub: null,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
   exportStudent: null,
+  remainsOfPerson: countFilesOfPerson,
   changeEmail: null,
   clubRows: [],
   retention: [

@@ -3,12 +3,14 @@ import type { ContextQuestions } from '../questions.ts';
 import { startMissingLogs } from './endpoints/event-log.ts';
 import { removeDeadListeners } from './listeners/listeners.ts';
 import { retainWebhooks } from './retention.ts';
+import { countOpenReceivers } from './removal-receivers.ts';
 import { purgeStudentFromWebhooks } from './student-removal.ts';
 
 export const webhooksParts = {
   closeClub: null,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
   exportStudent: null,
+  remainsOfPerson: countOpenReceivers,
   changeEmail: null,
   clubRows: [],
   retention: [

@@ -67,15 +67,19 @@ function markedErasureOf(key: string): MarkedErasure | undefined {
 /**
  * Streams the markers of the day of `since` and of all later days, in the order of days (ERS-21). The first day may have erasures from
  * before `since`. An erasure may have markers on two days.
- * @param onUnknown gets the key of each object that is no marker
+ * @param options.until the last day; no limit if absent
+ * @param options.onUnknown gets the key of each object that is no marker
  * @throws the error of the store
  */
 export async function* listMarkers(
   storage: Pick<ObjectStore, 'list'>,
   since: Date,
-  onUnknown: (key: string) => void = () => {},
+  { until, onUnknown = () => {} }: { until?: Date; onUnknown?: (key: string) => void } = {},
 ): AsyncGenerator<MarkedErasure> {
+  // The character after the slash ends the last day.
+  const end = until && `${prefix}${dayOf(until)}0`;
   for await (const key of storage.list(prefix, `${prefix}${dayOf(since)}`)) {
+    if (end !== undefined && key > end) return;
     const erasure = markedErasureOf(key);
     if (erasure) yield erasure;
     else onUnknown(key);

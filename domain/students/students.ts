@@ -159,10 +159,22 @@ export async function removeStudent(
   now: Date,
   requestedBy: Id | null = null,
 ): Promise<void> {
-  await deps.db.transaction(async (tx) => {
-    const { email } = await lockStudent(tx, clubId, studentId);
-    await erase(tx, deps, { clubId, studentId, email }, requestedBy, now);
-  });
+  await deps.db.transaction((tx) => removeStudentIn(tx, deps, { clubId, studentId }, requestedBy, now));
+}
+
+/**
+ * Removes a student like `removeStudent`, in the caller's transaction.
+ * @throws DomainError not_found
+ */
+export async function removeStudentIn(
+  tx: Transaction,
+  deps: VaultDeps,
+  { clubId, studentId }: { clubId: Id; studentId: Id },
+  requestedBy: Id | null,
+  now: Date,
+): Promise<void> {
+  const { email } = await lockStudent(tx, clubId, studentId);
+  await erase(tx, deps, { clubId, studentId, email }, requestedBy, now);
 }
 
 /** The caller holds the lock of the student. */

@@ -14,6 +14,8 @@ import { closeStorage, testBucket, testObjectStore } from '../../toolkit/stack/s
 const dayMs = 86_400_000;
 /** Days that no other test writes. */
 const [first, second] = [new Date('2031-05-06T23:59:59Z'), new Date('2031-05-07T00:00:00Z')] as const;
+/** Markers of later days belong to other tests. */
+const last = new Date('2031-05-08');
 const student: MarkedErasure = { kind: 'student', subjectId: newId(), clubId: newId() };
 const administrator: MarkedErasure = { kind: 'administrator', subjectId: newId(), clubId: null };
 const clubId = newId();
@@ -31,10 +33,11 @@ describe('markers of erasures', () => {
     await writeMarker(storage, club, second);
   });
 
-  const listed = async (since: Date): Promise<{ erasures: MarkedErasure[]; unknown: string[] }> => {
+  const listed = async (since: Date, until = last): Promise<{ erasures: MarkedErasure[]; unknown: string[] }> => {
     const erasures: MarkedErasure[] = [];
     const unknown: string[] = [];
-    for await (const erasure of listMarkers(await testObjectStore(), since, (key) => unknown.push(key)))
+    const onUnknown = (key: string) => void unknown.push(key);
+    for await (const erasure of listMarkers(await testObjectStore(), since, { onUnknown, until }))
       erasures.push(erasure);
     return { erasures, unknown };
   };
@@ -53,6 +56,11 @@ describe('markers of erasures', () => {
     expect((await listed(first)).erasures).to.deep.equal([student, administrator, club]);
     expect((await listed(new Date(second.getTime() + 1_000))).erasures).to.deep.equal([administrator, club]);
     expect((await listed(new Date(second.getTime() + dayMs))).erasures).to.deep.equal([]);
+  });
+
+  it('are read up to the last day', async () => {
+    expect((await listed(first, first)).erasures).to.deep.equal([student]);
+    expect((await listed(first, second)).erasures).to.deep.equal([student, administrator, club]);
   });
 
   it('get no second version from a repeated call', async () => {

@@ -18,6 +18,7 @@ import { mediaMoves } from './media-moves.ts';
 import { mediaProcessing } from './media-processing.ts';
 import { mediaTranscriptions } from './media-transcriptions.ts';
 import { mentorships } from './mentorships.ts';
+import { personErasures } from './person-erasures.ts';
 import { phoneCodes } from './phone-codes.ts';
 import { overages } from './overages.ts';
 import { salesOfPlatforms } from './sales.ts';
@@ -34,6 +35,7 @@ export const scenarios = {
   'webhooks-on-both-lanes': webhooksOnBothLanes,
   mails,
   'add-ons': addOns,
+  'person-erasures': personErasures,
   'phone-codes': phoneCodes,
   overages,
   'media-moves': mediaMoves,
@@ -62,6 +64,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   addOn: 'add-ons',
   overageCharge: 'overages',
   transactionalMail: 'mails',
+  personErasure: 'person-erasures',
   phoneCode: 'phone-codes',
   mentorshipSession: 'mentorships',
   mediaExpiry: 'media-expiry',

@@ -12,7 +12,9 @@ const traced = async <Module>(load: () => Promise<Module>): Promise<Module> => {
 interface Command {
   does: string;
   argument?: string;
-  run: (argument: string) => Promise<void>;
+  /** The command reads its arguments itself, and refuses wrong ones. */
+  readsArguments?: true;
+  run: (...args: string[]) => Promise<void>;
 }
 
 /** The commands, in the order in which a new installation needs them. */
@@ -46,6 +48,12 @@ const commands: Readonly<Record<string, Command>> = {
     argument: 'SINCE',
     run: async (since) => (await import('./commands/reconcile-add-ons.ts')).main(since),
   },
+  'erase-again': {
+    does: 'erases again what a restore of Postgres to a time brought back, and ends; with --dry-run, only lists it',
+    argument: '--since TIME',
+    readsArguments: true,
+    run: async (...args) => (await import('./commands/erase-again.ts')).main(args),
+  },
   'reset-factors': {
     does: 'removes all second factors of an administrator, named by id or e-mail, who has lost them, and ends',
     argument: 'ADMINISTRATOR',
@@ -63,7 +71,8 @@ const commands: Readonly<Record<string, Command>> = {
 
 const [name = '', ...args] = process.argv.slice(2);
 const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-if (command && args.length === (command.argument === undefined ? 0 : 1)) await command.run(args[0] ?? '');
+const takes = command?.argument === undefined ? 0 : 1;
+if (command && (command.readsArguments || args.length === takes)) await command.run(...args);
 else {
   const usages = Object.entries(commands).map(([known, { argument = '', does }]) => [`${known} ${argument}`, does]);
   const list = usages.map(([usage = '', does]) => `  ${usage.padEnd(28)} ${does}\n`);

@@ -15,6 +15,7 @@ import { beginDigests } from '../domain/community/digests/beginning.ts';
 import type { DigestDeps } from '../domain/community/digests/sending.ts';
 import { stepDigest } from '../domain/community/digests/step.ts';
 import { stepClubErasure, type ClubErasureDeps } from '../domain/erasures/step.ts';
+import { stepPersonErasure } from '../domain/erasures/person-step.ts';
 import { fillSpace } from '../domain/joining/joining.ts';
 import { judgeCompletions, type JudgingDeps } from '../domain/learning/courses/judging.ts';
 import { mediaRules } from '../domain/media/media.policy.ts';
@@ -67,6 +68,8 @@ export interface ActivityDeps extends VaultDeps {
   onRescued: (count: number) => void;
 }
 
+const remains = contextsInLockOrder.flatMap(({ remainsOfPerson }) => remainsOfPerson ?? []);
+
 /** An activity declares what it needs, so that its tests pass nothing else. */
 type Given<Name extends keyof ActivityDeps> = Pick<ActivityDeps, Name>;
 
@@ -100,6 +103,9 @@ export const activities = {
     takeStep: (id: Id, now: number) => heartbeating(() => takeStep(automations, id, timeOfStep(now))),
   }),
   automationGate: (deps: Given<'db'>) => ({ tendAutomationGate: activityOf(tendAutomationGate, deps) }),
+  personErasure: (deps: Given<'db' | 'storage'>) => ({
+    followPersonErasure: activityOf(stepPersonErasure, { ...deps, remains }),
+  }),
   mediaExpiry: (deps: Given<'db' | 'vault' | 'storage'>) => ({
     lookAtMediaExpiry: activityOf(checkExpiry, { ...deps, mediaUses }),
   }),

@@ -20,6 +20,7 @@ import { ocrProgramAt } from '../platform/infra/programs/ocr-program.ts';
 import { lookForFairness } from '../worker/temporal/fairness.ts';
 import { engineMistakes } from '../worker/temporal/start-checks.ts';
 import { connectCommand, connectWorkers } from '../worker/temporal/connection.ts';
+import { noteErasedRecords } from './erased-records.ts';
 import { compareZones, mistakesIn, remarksOn } from '../platform/infra/postgres/checks/time-zones.ts';
 
 interface Check {
@@ -58,6 +59,13 @@ function checksOf(config: Config): readonly Check[] {
       look: () => bucketMistakes(storage, api.corsOrigins),
     },
     { title: 'S3: everyone can read public files at PUBLIC_FILES_URL', look: () => publicFilesMistakes(storage) },
+    {
+      title: 'Erasures: Postgres has nothing again that was erased in the last 30 days',
+      async look(note) {
+        await noteErasedRecords(config, note);
+        return [];
+      },
+    },
     { title: 'SMTP: SMTP_URL', look: () => smtpMistakes(mail.smtpUrl, 'SMTP_URL') },
     ...(mail.bulkSmtpUrl.reveal() === mail.smtpUrl.reveal()
       ? []

@@ -39,6 +39,26 @@ export type CloseClub = (
   now: Date,
 ) => Promise<{ more: boolean }>;
 
+/** A student or an administrator whose rows are erased. */
+export interface ErasedPerson {
+  kind: 'student' | 'administrator';
+  subjectId: Id;
+  /** The club of the student; null for an administrator. */
+  clubId: Id | null;
+  /** When the rows were erased. */
+  requestedAt: Date;
+}
+
+/**
+ * Counts what remains of a person after the erasure of the rows: files that the bucket has not erased yet, and receivers that the service
+ * still tells about the erasure.
+ */
+export type RemainsOfPerson = (
+  deps: { db: Queries; storage: Pick<ObjectStore, 'list'> },
+  person: ErasedPerson,
+  now: Date,
+) => Promise<{ files?: number; receivers?: number }>;
+
 /** The rows of a club in one table. */
 export interface ClubRows {
   of: Entity;
@@ -90,6 +110,8 @@ export interface ContextQuestions {
   eraseStudent: EraseStudent | null;
   /** Null if the context stores no data about students. */
   exportStudent: ExportStudent | null;
+  /** Absent if the context has neither files of people nor receivers. */
+  remainsOfPerson?: RemainsOfPerson;
   /** Null if the context stores no addresses. */
   changeEmail: ChangeEmail | null;
   /** Every table with rows of clubs. */

@@ -160,6 +160,18 @@ export const clubErasure = stepWorkflow<Activities['clubErasure'], 'eraseClub'>(
   },
 );
 
+/** The erasure of a student or an administrator, from the removal of the rows until nothing remains outside Postgres. */
+export const personErasure = stepWorkflow<Activities['personErasure'], 'followPersonErasure'>(
+  'followPersonErasure',
+  { startToCloseTimeout: '70s' }, // longer than the lease of 60 s, so that a retry can claim the row again
+  {
+    waitingFor: ({ at, left }) =>
+      left === undefined
+        ? `the end of the step of another worker ${inAbout(at - Date.now())}`
+        : `${left.files} files in the bucket and ${left.receivers} receivers; it looks again ${inAbout(at - Date.now())}`,
+  },
+);
+
 /**
  * Completes a course for students who did nothing themselves, for example after a lesson was withdrawn or when their access begins. Each
  * step checks one page of students.

@@ -1,7 +1,8 @@
-/** Records erasures. A run then follows each row until its files are gone (ADR 88). */
+/** Records erasures. A run then follows each row until its files are gone (ADR 88, ADR 89). */
 import { Erasure } from '../../entities/erasures/erasure.ts';
 import type { ErasureKind } from '../../entities/erasures/values.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 
 interface ErasedPerson {
@@ -14,7 +15,7 @@ interface ErasedPerson {
   requestedBy: Id | null;
 }
 
-/** Records that this transaction erases the rows of a person. */
+/** Records that this transaction erases the rows of a person, and wakes the run of the erasure. */
 export async function recordErasure(tx: Transaction, person: ErasedPerson, now: Date): Promise<void> {
   await tx.manager.insert(Erasure, {
     ...person,
@@ -24,4 +25,5 @@ export async function recordErasure(tx: Transaction, person: ErasedPerson, now: 
     status: 'objects',
     looksAt: now,
   });
+  await wake(tx, 'personErasure', [{ subjectId: person.subjectId, clubId: person.clubId }], now);
 }

@@ -4,6 +4,7 @@ import { ListTally } from '../../entities/facts/list-tally.ts';
 import { ListTallyChange } from '../../entities/facts/list-tally-change.ts';
 import { Wake } from '../../entities/facts/wake.ts';
 import type { ContextQuestions } from '../questions.ts';
+import { removeOldMarkers } from './markers.ts';
 import { releaseSlugs, removeOldErasures } from './retention.ts';
 
 export const erasuresParts = {
@@ -18,5 +19,9 @@ export const erasuresParts = {
     { of: ListTallyChange, by: 'club' },
     { of: Wake, by: 'club' },
   ],
-  retention: [{ run: ({ db }, now) => releaseSlugs(db, now) }, { run: ({ db }, now) => removeOldErasures(db, now) }],
+  retention: [
+    { run: ({ db }, now) => releaseSlugs(db, now) },
+    { run: ({ db }, now) => removeOldErasures(db, now) },
+    { run: ({ storage }, now) => removeOldMarkers(storage, now), waitsForOthers: true },
+  ],
 } satisfies ContextQuestions;

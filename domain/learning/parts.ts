@@ -16,13 +16,14 @@ import { StudentTag } from '../../entities/learning/student-tag.ts';
 import { Tag } from '../../entities/learning/tag.ts';
 import { folding, type ContextQuestions } from '../questions.ts';
 import { moveCertificatesTo } from './certificates/certificates.ts';
-import { eraseDueFiles } from './certificates/files.ts';
+import { countFilesOfPerson, eraseDueFiles } from './certificates/files.ts';
 import { purgeStudentFromLearning } from './student-removal.ts';
 
 export const learningParts = {
   closeClub: null, // a look at completions writes rows of students only, and ends with its row
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromLearning(tx, studentId, now),
   exportStudent: null,
+  remainsOfPerson: countFilesOfPerson,
   changeEmail: (tx, _vault, { studentId, after }) => moveCertificatesTo(tx, studentId, after),
   clubRows: [
     { of: Certificate, by: 'club' },

@@ -4,7 +4,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { ObjectStore, StoredHeaders } from '../../platform/infra/store/object-store.ts';
+import { keyPrefix, type ObjectStore, type StoredHeaders } from '../../platform/infra/store/object-store.ts';
 import { dispositionOf, nameAs } from './file-name.policy.ts';
 import type {
   MediaKind,
@@ -31,6 +31,10 @@ export interface MediaDeps {
 export interface LibraryDeps extends MediaDeps {
   mediaUses: AllMediaUseRules;
 }
+
+/** The beginning of the keys of an administrator's pictures. */
+export const ownPicturesPrefix = (administratorId: Id): string =>
+  `${keyPrefix.private}administrators/${administratorId}/`;
 
 export interface StoredMedia {
   id: Id;

@@ -15,6 +15,7 @@ import { folding, type ContextQuestions } from '../questions.ts';
 import { closeMedia } from './closing.ts';
 import { eraseDue, purgeStudentFromMedia } from './erasure/erasure.ts';
 import { eraseLeftovers } from './erasure/leftovers.ts';
+import { countFilesOfPerson } from './erasure/remains.ts';
 import { followVideoHosting } from './erasure/expiry.ts';
 import { processOldFiles } from './processing/old-files.ts';
 import { rollUpStorage } from './storage/storage.ts';
@@ -23,6 +24,7 @@ export const mediaParts = {
   closeClub: closeMedia,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
   exportStudent: null,
+  remainsOfPerson: countFilesOfPerson,
   changeEmail: null,
   clubRows: [
     { of: ClubStorage, by: 'club' },

@@ -149,13 +149,32 @@ export async function updateStudent(
  * Removes a student. The row stays as an id without a name. Sessions end, tokens and unsent mails are deleted or canceled, and the bodies
  * of webhook messages are deleted. An open import does not create the student again. Afterwards only the event `student.removed` is
  * delivered about this student (DEL-9).
+ * @param requestedBy the id of the administrator or the API key that asks; null for the service itself and for commands of operators
  * @throws DomainError not_found
  */
-export async function removeStudent(deps: VaultDeps, clubId: Id, studentId: Id, now: Date): Promise<void> {
-  await deps.db.transaction(async (tx) => {
-    const { email } = await lockStudent(tx, clubId, studentId);
-    await erase(tx, deps, { clubId, studentId, email }, now);
-  });
+export async function removeStudent(
+  deps: VaultDeps,
+  clubId: Id,
+  studentId: Id,
+  now: Date,
+  requestedBy: Id | null = null,
+): Promise<void> {
+  await deps.db.transaction((tx) => removeStudentIn(tx, deps, { clubId, studentId }, requestedBy, now));
+}
+
+/**
+ * Removes a student like `removeStudent`, in the caller's transaction.
+ * @throws DomainError not_found
+ */
+export async function removeStudentIn(
+  tx: Transaction,
+  deps: VaultDeps,
+  { clubId, studentId }: { clubId: Id; studentId: Id },
+  requestedBy: Id | null,
+  now: Date,
+): Promise<void> {
+  const { email } = await lockStudent(tx, clubId, studentId);
+  await erase(tx, deps, { clubId, studentId, email }, requestedBy, now);
 }
 
 /** The caller holds the lock of the student. */
@@ -163,6 +182,7 @@ async function erase(
   tx: Transaction,
   { vault }: VaultDeps,
   student: { clubId: Id; studentId: Id; email: string },
+  requestedBy: Id | null,
   now: Date,
 ): Promise<void> {
   const { clubId, studentId, email } = student;
@@ -184,7 +204,7 @@ async function erase(
   );
   const removedStudent = { ...student, addressKey: addressKeyOf(vault, email) };
   for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, removedStudent, now);
-  await recordErasure(tx, { kind: 'student', subjectId: studentId, clubId, requestedBy: null }, now);
+  await recordErasure(tx, { kind: 'student', subjectId: studentId, clubId, requestedBy }, now);
   await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
 }
 
@@ -210,7 +230,7 @@ export async function removeOldSignUps(
       );
       if (!student) return 0;
       await giveClaimsBack(tx, id);
-      await erase(tx, deps, student, now);
+      await erase(tx, deps, student, null, now);
       return 1;
     });
   }

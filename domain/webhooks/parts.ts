@@ -13,12 +13,14 @@ import { closeWebhooks } from './closing.ts';
 import { startMissingLogs } from './endpoints/event-log.ts';
 import { removeDeadListeners } from './listeners/listeners.ts';
 import { retainWebhooks } from './retention.ts';
+import { countOpenReceivers } from './removal-receivers.ts';
 import { purgeStudentFromWebhooks } from './student-removal.ts';
 
 export const webhooksParts = {
   closeClub: closeWebhooks,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
   exportStudent: null,
+  remainsOfPerson: countOpenReceivers,
   changeEmail: null,
   clubRows: [
     { of: WebhookAttempt, by: { parent: WebhookDelivery, column: 'deliveryId' } },

@@ -65,6 +65,10 @@ export class Erasure {
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
 
+  /** The last campaign or version of an automation whose older mail pictures are erased. Null before the first one. */
+  @Column({ type: 'uuid', nullable: true })
+  picturesAfter: string | null;
+
   @Column({ type: 'jsonb', default: {} })
   counts: ErasureCounts;
 

@@ -9,6 +9,7 @@ import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import { AgentSource } from '../../entities/knowledge/agent-source.ts';
 import { Automation } from '../../entities/automations/automation.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
+import { Erasure } from '../../entities/erasures/erasure.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { CommunitySpace } from '../../entities/community/community-space.ts';
@@ -169,6 +170,15 @@ export const workflowTypes = {
     attributes: {},
     summary: 'a code to a telephone number',
     due: [pending],
+  }),
+  personErasure: row(Erasure, {
+    id: 'person-erasure',
+    key: 'subjectId',
+    taskQueue: 'upkeep',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the erasure of a person outside Postgres',
+    due: [{ at: 'looksAt', where: `row.kind <> 'club'`, leased: true }],
   }),
   mentorshipSession: row(MentorshipSession, {
     id: 'mentorship-session',

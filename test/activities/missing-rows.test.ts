@@ -17,6 +17,7 @@ const outcomes: Readonly<Record<WorkflowType, unknown>> = {
   overageCharge: 'failed',
   transactionalMail: 'canceled',
   phoneCode: 'canceled',
+  personErasure: 'gone',
   mentorshipSession: 'gone',
   mediaExpiry: 'removed',
   salesNotice: 'ignored',

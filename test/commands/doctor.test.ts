@@ -13,8 +13,10 @@ import { makeAuthority } from '../../dev/stack/certificates.ts';
 import { scriptArguments } from '../../dev/project.ts';
 import { createObjectStore } from '../../platform/infra/store/object-store.ts';
 import { examine } from '../../commands/doctor.ts';
+import { noteErasedRecords } from '../../commands/erased-records.ts';
+import { writeMarker } from '../../domain/erasures/markers.ts';
 import { startTemporalTerminator } from '../toolkit/fakes/temporal-terminator.ts';
-import { buildClub } from '../toolkit/builders/clubs.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { testBucket } from '../toolkit/stack/storage.ts';
@@ -27,11 +29,13 @@ const titles = [
   'Temporal: fairness between clubs',
   'S3: uploads from the pages of CORS_ORIGINS',
   'S3: everyone can read public files at PUBLIC_FILES_URL',
+  'Erasures: Postgres has nothing again that was erased in the last 30 days',
   'SMTP: SMTP_URL',
   'ffmpeg: it creates renditions of videos',
 ] as const;
 const withoutFfmpeg =
   'videos stay as they were uploaded; install ffmpeg with libx264 and AAC (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one.';
+const day = 86_400_000;
 const origin = 'https://dashboard.example.com';
 
 describe('worker/doctor', function () {
@@ -73,6 +77,29 @@ describe('worker/doctor', function () {
     expect(isRight).to.equal(true);
   });
 
+  it('warns of erased records that Postgres has again, with the command and the first day', async () => {
+    const storage = createObjectStore(readConfig().storage);
+    const [club, other] = [await buildClub(), await buildClub()];
+    const { id: studentId } = await buildStudent(club.id);
+    const [early, late] = [new Date(Date.now() - 29 * day), new Date(Date.now() - day)];
+    await writeMarker(storage, { kind: 'club', subjectId: other.id, clubId: other.id }, early);
+    await writeMarker(storage, { kind: 'student', subjectId: studentId, clubId: club.id }, late);
+    await writeMarker(storage, { kind: 'club', subjectId: club.id, clubId: club.id }, new Date(Date.now() - 32 * day));
+    const notes: string[] = [];
+    await noteErasedRecords(readConfig(), (sentence) => notes.push(sentence));
+    const { lines, isRight } = await run({ CORS_ORIGINS: origin });
+    const isOurs = (key: string) => [club.id, other.id].some((id) => key.includes(id));
+    await storage.removeUnder('erasures/', (key) => !isOurs(key));
+    storage.close();
+    const since = early.toISOString().slice(0, 10);
+    expect(notes).to.deep.equal([
+      `Postgres has 2 record(s) again that were erased: run \`node dist/main.js erase-again --since ${since}\` (docs/how-to/back-up-and-restore.md).`,
+    ]);
+    expect(lines).to.include(`warn   ${titles[7]}`);
+    expect(lines).to.include(`         ${notes[0]}`);
+    expect(isRight).to.equal(true);
+  });
+
   it('reports all mistakes together, each with its remedy', async () => {
     const other = 'https://other.example.com';
     const { isRight, lines } = await run({
@@ -104,10 +131,12 @@ describe('worker/doctor', function () {
       `WRONG  ${titles[6]}`,
       '         This check did not run (NoSuchBucket): correct the other mistakes first.',
       `WRONG  ${titles[7]}`,
+      '         This check did not run (ECONNREFUSED): correct the other mistakes first.',
+      `WRONG  ${titles[8]}`,
       smtp('SMTP_URL'),
       'WRONG  SMTP: BULK_SMTP_URL',
       smtp('BULK_SMTP_URL'),
-      `WRONG  ${titles[8]}`,
+      `WRONG  ${titles[9]}`,
       `         There is no ffmpeg at /nowhere/ffmpeg: ${withoutFfmpeg}`,
     ]);
     expect(isRight).to.equal(false);
@@ -131,14 +160,14 @@ describe('worker/doctor', function () {
     try {
       process.env['PATH'] = directory;
       expect(await ofFfmpeg({})).to.deep.equal([
-        `warn   ${titles[8]}`,
+        `warn   ${titles[9]}`,
         `         There is no ffmpeg named ffmpeg on the PATH: ${withoutFfmpeg}`,
       ]);
       expect(await ofFfmpeg({ WORKER_TASK_QUEUES: 'webhooks' })).to.deep.equal([]);
       const lacking = path.join(directory, 'ffmpeg');
       await writeFile(lacking, '#!/bin/sh\necho "ffmpeg version 4.4.2"\n', { mode: 0o755 });
       const [verdict, mistake] = await ofFfmpeg({});
-      expect(verdict).to.equal(`WRONG  ${titles[8]}`);
+      expect(verdict).to.equal(`WRONG  ${titles[9]}`);
       expect(mistake).to.match(
         /ffmpeg \(ffmpeg 4\.4\.2\) lacks the encoders libx264, aac and png, the filters scale, setsar, setparams, sidedata, format, lut3d and premultiply, the muxers/,
       );
@@ -194,8 +223,8 @@ describe('worker/doctor', function () {
     const program = path.join(directory, 'speech');
     const command = `${program} {input} {output} {language}`;
     const write = (words: string) => writeFile(program, `#!/bin/sh\n${words}\n`, { mode: 0o755 });
-    const right = [`ok     ${titles[8]}`, `ok     ${title}`];
-    const wrong = [`ok     ${titles[8]}`, `WRONG  ${title}`];
+    const right = [`ok     ${titles[9]}`, `ok     ${title}`];
+    const wrong = [`ok     ${titles[9]}`, `WRONG  ${title}`];
     try {
       await write('[ "$(head -c 4 "$1")" = RIFF ] && [ "$3" = en ] && echo WEBVTT > "$2.vtt"');
       expect(await ofSubtitles(command)).to.deep.equal(right);

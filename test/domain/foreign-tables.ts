@@ -115,12 +115,17 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   campaigns: {
     reads: [
       { tables: ['administrators', 'memberships'], reason: 'Sends a test mail to a member of the club.' },
+      {
+        tables: ['automation_versions', 'automations', 'erasures'],
+        reason: 'Derives the names of older copies of mail images, and continues after the last one (ERS-27).',
+      },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['mail_domains', 'mail_links', 'mail_senders', 'mail_suppressions', 'mails'], reason: decidesMails },
       { tables: ['media', 'media_renditions'], reason: 'Finds the images in e-mails.' },
       { tables: ['students'], reason: people },
     ],
     writes: [
+      { tables: ['erasures'], reason: 'Records the last campaign whose older mail pictures are erased (ERS-27).' },
       { tables: ['mails'], reason: sendsMails },
       { tables: ['media'], reason: 'Records whether an image can be converted to a picture for e-mails (DEC-157).' },
     ],

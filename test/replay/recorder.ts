@@ -256,6 +256,7 @@ export async function activitiesOf(
     upkeep: {
       ...all.sweep({ db, onRescued() {} }),
       ...all.retention({ db, vault, storage: await testObjectStore() }),
+      ...all.personErasure({ db, storage: await testObjectStore() }),
       ...all.mediaExpiry({ db, vault, storage: await testObjectStore() }),
       ...all.clubErasure({
         db,

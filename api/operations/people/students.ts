@@ -17,5 +17,5 @@ export const getStudent: Operation<'getStudent'> = async ({ params, db, deps }) 
 export const updateStudent: Operation<'updateStudent'> = async ({ params, body, actor, deps, now }) =>
   data(await students.updateStudent(deps, params.clubId, params.studentId, body, roleOf(actor), now));
 
-export const removeStudent: Operation<'removeStudent'> = async ({ params, deps, now }) =>
-  noContent(await students.removeStudent(deps, params.clubId, params.studentId, now));
+export const removeStudent: Operation<'removeStudent'> = async ({ params, actor, deps, now }) =>
+  noContent(await students.removeStudent(deps, params.clubId, params.studentId, now, actor.id));

@@ -6,7 +6,7 @@ import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import type { MailPictureProblem } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { makeMailPicture } from '../../../platform/infra/images/mail-picture.ts';
-import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
+import { mailPicturePrefix, type ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
@@ -134,13 +134,22 @@ export async function publishImages(
     const picture = image && (await pictureOf(deps, image));
     if (!picture) return undefined;
     const { bytes, type, width } = picture;
-    const name = deps.vault.derive(`mail image:${cause}:${mediaId}`).toString('hex');
-    const key = `mail/${name}.${extensions.get(type) ?? 'jpg'}`;
+    const name = pictureNameOf(deps.vault, cause, mediaId);
+    const key = `${mailPicturePrefix}${clubId}/${name}.${extensions.get(type) ?? 'jpg'}`;
     await deps.publicStorage.put(key, type, Readable.from([bytes]));
     published.set(mediaId, { url: `${deps.publicFilesUrl}/${key}`, width });
   }
   return published;
 }
+
+/**
+ * @param cause the id of the campaign or of the version
+ * @param mediaId as the e-mail spells it
+ * @param keyId the current master key if absent
+ * @returns the name of the copy, without the ending. Only the service can derive it
+ */
+export const pictureNameOf = (vault: Pick<Vault, 'derive'>, cause: Id, mediaId: Id, keyId?: Buffer): string =>
+  vault.derive(`mail image:${cause}:${mediaId}`, keyId).toString('hex');
 
 type PublishedImages = ReadonlyMap<Id, PublishedImage>;
 

@@ -8,6 +8,7 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
+import type { RemainsOfPerson } from '../../questions.ts';
 import { findPrintedLook, type PrintedLook } from '../../branding/printed-look.ts';
 import { logoSize, readLook } from './logo.ts';
 import { drawCertificate } from './pdf-work.ts';
@@ -148,3 +149,11 @@ export async function eraseDueFiles(
   }
   return { erased, more: erased === erasedARound };
 }
+
+/** Counts the PDFs of a removed student that the bucket has not erased yet (ERS-23). */
+export const countFilesOfPerson: RemainsOfPerson = async ({ db }, { subjectId }) => {
+  const row = await db.one<{ files: number }>(sql`
+    SELECT count(*)::int AS files FROM certificate_files
+      JOIN certificates certificate ON certificate.id = certificate_id WHERE certificate.student_id = ${subjectId}`);
+  return { files: row?.files ?? 0 };
+};

@@ -7,11 +7,10 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { keyPrefix } from '../../../platform/infra/store/object-store.ts';
 import { setOwnAvatar } from '../../identity/avatars.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { recordLeftover } from '../erasure/leftovers.ts';
-import type { MediaDeps } from '../media.ts';
+import { ownPicturesPrefix, type MediaDeps } from '../media.ts';
 import { mediaRules } from '../media.policy.ts';
 import { fileReaders, type FileReaders } from './readers.ts';
 import { keptPictureBox, movingRules } from '../processing.policy.ts';
@@ -39,7 +38,7 @@ export async function putOwnAvatar(
   readers: Pick<FileReaders, 'identify' | 'shrinkImage'> = fileReaders,
 ): Promise<void> {
   const picture = await withPermit(() => pictureOf(bytes, readers));
-  const key = `${keyPrefix.private}administrators/${administratorId}/${newId()}`;
+  const key = `${ownPicturesPrefix(administratorId)}${newId()}`;
   await db.transaction((tx) =>
     recordLeftover(tx, { clubId: null, key, erasesAt: new Date(now.getTime() + mediaRules.completionMs) }),
   );

@@ -1,6 +1,6 @@
 /**
  * Files in S3. Callers stream or upload them; the service reads parts, signs addresses, copies files, and erases them with all versions.
- * Everyone may read keys that begin with `public/`; the rest is private (MED-5).
+ * Everyone may read keys that begin with `public/` or `mail/`; the rest is private (MED-5, CAMP-10).
  */
 import type { Readable } from 'node:stream';
 import {
@@ -67,6 +67,9 @@ const publicPrefix = 'public/';
 /** A private file can be read only by a signed address. */
 export const keyPrefix = { public: publicPrefix, private: 'media/' } as const;
 
+/** Pictures of mails are in the public bucket, too. */
+export const mailPicturePrefix = 'mail/';
+
 export interface ObjectStore {
   /** The beginning of links in the API, without a trailing slash. */
   linksUrl: string;
@@ -123,6 +126,11 @@ export interface ObjectStore {
    * @param length in bytes
    */
   joinParts(key: string, multipartId: string, length: number): Promise<Joining>;
+  /**
+   * Lists the keys of files with this prefix, in ascending order of their bytes. A key that is stored meanwhile may be missing.
+   * @param after lists only keys after this one, which needs not exist
+   */
+  list(prefix: string, after?: string): AsyncIterable<string>;
   /** Removes every file and upload with this prefix, as `remove` does, except the keys to keep. */
   removeUnder(prefix: string, isKept?: (key: string) => boolean): Promise<void>;
   /** Aborts unfinished uploads. The newest version of the file stays. */
@@ -178,7 +186,8 @@ export function createObjectStore(
   storage: ObjectStoreSettings,
   { copiedBytes = copiedAtOnce, answeredWithinMs }: { copiedBytes?: number; answeredWithinMs?: number } = {},
 ): ObjectStore {
-  const bucketOf = (key: string) => (key.startsWith(publicPrefix) ? storage.publicBucket : storage.privateBucket);
+  const bucketOf = (key: string) =>
+    key.startsWith(publicPrefix) || key.startsWith(mailPicturePrefix) ? storage.publicBucket : storage.privateBucket;
   const client = new S3Client(clientConfig(storage, answeredWithinMs));
   const uploadClient = withTimeToJoin(client);
   const signAddress = createAddressSigner(storage.endpoint, client.config);
@@ -279,16 +288,10 @@ export function createObjectStore(
       }
     },
     joinParts: (Key, UploadId, length) => joinParts(client, { Bucket: bucketOf(Key), Key, UploadId }, length),
+    list: (prefix, after) => keysUnder(client, bucketOf(prefix), prefix, after),
     async removeUnder(Prefix, isKept = () => false) {
       await abortUploads(client, bucketOf(Prefix), Prefix, isKept);
-      for (let after: string | undefined; ;) {
-        const page = await client.send(
-          new ListObjectsV2Command({ Bucket: bucketOf(Prefix), Prefix, StartAfter: after }),
-        );
-        for (const { Key } of page.Contents ?? []) if (Key !== undefined && !isKept(Key)) await this.remove(Key);
-        after = page.Contents?.at(-1)?.Key;
-        if (!page.IsTruncated || after === undefined) return;
-      }
+      for await (const key of this.list(Prefix)) if (!isKept(key)) await this.remove(key);
     },
     endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
     endUploadsUnder: (Prefix) => abortUploads(client, bucketOf(Prefix), Prefix),
@@ -348,6 +351,20 @@ async function* withoutSilence(body: Readable): AsyncGenerator<Buffer> {
   } finally {
     clearTimeout(silence);
     body.destroy();
+  }
+}
+
+async function* keysUnder(
+  client: S3Client,
+  Bucket: string,
+  Prefix: string,
+  StartAfter: string | undefined,
+): AsyncGenerator<string> {
+  for (let after = StartAfter; ;) {
+    const page = await client.send(new ListObjectsV2Command({ Bucket, Prefix, StartAfter: after }));
+    for (const { Key } of page.Contents ?? []) if (Key !== undefined) yield Key;
+    after = page.Contents?.at(-1)?.Key;
+    if (!page.IsTruncated || after === undefined) return;
   }
 }
 

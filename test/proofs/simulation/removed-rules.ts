@@ -320,6 +320,18 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     ],
     engine: 'media-expiry',
   },
+  'erasure-woken': {
+    rule: 'ENG-3: the removal of a student wakes the run that follows its erasure',
+    file: 'domain/erasures/erasures.ts',
+    changes: [["await wake(tx, 'personErasure', [", "if (person.subjectId === '') await wake(tx, 'personErasure', ["]],
+    engine: 'person-erasures',
+  },
+  'marker-before-the-end': {
+    rule: 'ERS-20: an erasure ends only when its marker is in the bucket',
+    file: 'domain/erasures/person-step.ts',
+    changes: [['await writeMarker(storage, person,', 'if (counts.buckets) await writeMarker(storage, person,']],
+    engine: 'person-erasures',
+  },
   'expiry-woken': {
     rule: 'ENG-3: a change that gives videos a date wakes their runs',
     file: 'domain/media/erasure/expiry.ts',

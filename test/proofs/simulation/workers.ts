@@ -52,6 +52,7 @@ export function makeWorker(
     const functions = Object.assign(
       {},
       activities.sweep(deps),
+      afterRemovals,
       ...stage.types.map((type) => activities[type](deps)),
     ) as Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
     const interceptors = activityInterceptors(db, log);
@@ -103,6 +104,9 @@ export function makeWorker(
     return worker;
   });
 }
+
+/** Many scenarios remove students. Only the scenario of these runs replaces this step by the real one. */
+const afterRemovals = { followPersonErasure: () => Promise.resolve({ done: true, outcome: 'completed' }) };
 
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 

@@ -19,6 +19,7 @@ import { mediaMoves } from './media-moves.ts';
 import { mediaProcessing } from './media-processing.ts';
 import { mediaTranscriptions } from './media-transcriptions.ts';
 import { mentorships } from './mentorships.ts';
+import { personErasures } from './person-erasures.ts';
 import { phoneCodes } from './phone-codes.ts';
 import { overages } from './overages.ts';
 import { salesOfPlatforms } from './sales.ts';
@@ -35,6 +36,7 @@ export const scenarios = {
   'webhooks-on-both-lanes': webhooksOnBothLanes,
   mails,
   'add-ons': addOns,
+  'person-erasures': personErasures,
   'phone-codes': phoneCodes,
   overages,
   'media-moves': mediaMoves,
@@ -64,6 +66,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   addOn: 'add-ons',
   overageCharge: 'overages',
   transactionalMail: 'mails',
+  personErasure: 'person-erasures',
   phoneCode: 'phone-codes',
   mentorshipSession: 'mentorships',
   mediaExpiry: 'media-expiry',

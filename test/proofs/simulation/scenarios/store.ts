@@ -111,6 +111,10 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
     },
     empty: (key) => ask(`EMPTY ${key}`, () => void objects.set(key, Buffer.alloc(0))),
     remove,
+    async *list(prefix, after = '') {
+      const named = (key: string) => key.startsWith(prefix) && key > after;
+      yield* await ask(`LIST ${prefix}`, () => [...objects.keys()].filter(named).toSorted());
+    },
     joinParts: () => Promise.resolve('incomplete'),
     async removeUnder(prefix, isKept = () => false) {
       const keys = await ask(`LIST ${prefix}`, () => [...objects.keys()].filter((key) => key.startsWith(prefix)));

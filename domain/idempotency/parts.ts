@@ -1,6 +1,6 @@
 /** The answers of the context `idempotency` to the questions that concern every context (domain/questions.ts). */
 import type { ContextQuestions } from '../questions.ts';
-import { eraseAnswers, removeExpiredAnswers } from './repetitions.ts';
+import { eraseAnswers, eraseAnswersOfAdministrator, removeExpiredAnswers } from './repetitions.ts';
 
 export const idempotencyParts = {
   closeClub: null,
@@ -9,4 +9,5 @@ export const idempotencyParts = {
   changeEmail: null, // a stored answer repeats an old response, so it keeps the address of that time
   clubRows: [],
   retention: [{ run: ({ db }, now) => removeExpiredAnswers(db, now) }],
+  eraseAdministrator: (tx, administrator) => eraseAnswersOfAdministrator(tx, administrator),
 } satisfies ContextQuestions;

@@ -1,5 +1,6 @@
 /** The answers of the context `identity` to the questions that concern every context (domain/questions.ts). */
 import { folding, type ContextQuestions } from '../questions.ts';
+import { endAccessThroughClub, eraseAccount } from './accounts/administrator-erasure.ts';
 import { fillEmailKeys } from './accounts/email-keys.ts';
 import { forgetNetwork } from './accounts/pending-sign-ups.ts';
 import { removeOldKeys } from './api-keys/api-keys.ts';
@@ -46,4 +47,6 @@ export const identityParts = {
     },
     folding('students', ['name']),
   ],
+  endMembership: (tx, member) => endAccessThroughClub(tx, member),
+  eraseAdministrator: (tx, administrator) => eraseAccount(tx, administrator),
 } satisfies ContextQuestions;

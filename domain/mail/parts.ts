@@ -2,6 +2,7 @@
 import type { ContextQuestions } from '../questions.ts';
 import { deleteCodeFailures } from './codes/codes.ts';
 import { removeExpiredTokens, withdrawTokensOf } from './codes/one-time-tokens.ts';
+import { cancelMailsOfMember, eraseMailsOfAdministrator } from './transactional/administrator-erasure.ts';
 import { deleteAddressesOf } from './transactional/requests.ts';
 import { removeExpiredReceipts } from './notices/receipts.ts';
 import { retainMailEvents } from './retention.ts';
@@ -21,4 +22,9 @@ export const mailParts = {
     { run: ({ db }, now) => removeExpiredTokens(db, now) },
     { run: ({ db }, now) => removeExpiredReceipts(db, now) },
   ],
+  endMembership: (tx, member) => cancelMailsOfMember(tx, member),
+  async eraseAdministrator(tx, administrator) {
+    await withdrawTokensOf(tx, { administratorId: administrator.administratorId });
+    await eraseMailsOfAdministrator(tx, administrator);
+  },
 } satisfies ContextQuestions;

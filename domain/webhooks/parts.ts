@@ -1,7 +1,7 @@
 /** The answers of the context `webhooks` to the questions that concern every context (domain/questions.ts). */
 import type { ContextQuestions } from '../questions.ts';
 import { startMissingLogs } from './endpoints/event-log.ts';
-import { removeDeadListeners } from './listeners/listeners.ts';
+import { endListenersOf, removeDeadListeners } from './listeners/listeners.ts';
 import { retainWebhooks } from './retention.ts';
 import { purgeStudentFromWebhooks } from './student-removal.ts';
 
@@ -21,4 +21,5 @@ export const webhooksParts = {
       },
     },
   ],
+  endMembership: (tx, member) => endListenersOf(tx, member),
 } satisfies ContextQuestions;

@@ -22,6 +22,20 @@ const totals = 'Reads the totals of lists from tallies (ADR 11).';
 
 /** The foreign tables that each context uses. A table occurs at most once in `reads` and once in `writes`. */
 export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
+  administrators: {
+    reads: [
+      {
+        tables: ['administrators', 'clubs', 'memberships'],
+        reason: 'The use cases of administrators span several contexts.',
+      },
+    ],
+    writes: [
+      {
+        tables: ['invitations', 'memberships'],
+        reason: 'The use cases of administrators span several contexts.',
+      },
+    ],
+  },
   access: {
     reads: [
       { tables: ['clubs'], reason: settingsOfClub },
@@ -169,6 +183,14 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
           'tags',
         ],
         reason: 'Tests the records of students in a condition, and names missing records in a problem.',
+      },
+    ],
+  },
+  idempotency: {
+    reads: [
+      {
+        tables: ['api_keys', 'memberships'],
+        reason: 'Finds the callers whose stored answers may name an erased administrator.',
       },
     ],
   },

@@ -112,6 +112,8 @@ export interface OperationRequest<Op extends OperationId> {
   method: string;
   /** The /24 of an IPv4 address, the /48 of an IPv6 address. */
   network: string;
+  /** The id of the request, which the logs and the audit log contain, too. */
+  requestId: string;
   /** @returns an empty text if the header is missing */
   header: (name: string) => string;
   answerWith: AnswerWith;

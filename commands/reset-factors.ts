@@ -33,7 +33,7 @@ export async function resetFactorsOf(
     const db = new Database(source, createNotifier(source, ignoreLostNotifications));
     const vault = await readVault(db, settings);
     const account = await db.one<{ id: Id }>(sql`SELECT id FROM administrators
-      WHERE id::text = ${administrator.toLowerCase()} OR email = ${foldEmail(administrator)}`);
+      WHERE removed_at IS NULL AND (id::text = ${administrator.toLowerCase()} OR email = ${foldEmail(administrator)})`);
     if (!account)
       throw new StartProblem('there is no such administrator; name the id or the e-mail address of the account');
     const [operationId, now] = [newId(), new Date()];

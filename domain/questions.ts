@@ -59,6 +59,29 @@ export type RemainsOfPerson = (
   now: Date,
 ) => Promise<{ files?: number; receivers?: number }>;
 
+/** A member of a club who leaves it, is removed from it, or erases the account. */
+export interface LeavingMember {
+  clubId: Id;
+  administratorId: Id;
+}
+
+/**
+ * Ends what a member has in a club, in the transaction that ends the membership (ERS-41). The caller has locked the club, and deletes the
+ * membership afterwards.
+ */
+export type EndMembership = (tx: Transaction, member: LeavingMember, now: Date) => Promise<void>;
+
+/**
+ * Erases a context's data about an administrator, in the transaction that erases the account (ERS-44). The memberships have ended, and the
+ * caller has locked the administrator's row, which still has its address.
+ * @param administrator `addressKey` is the keyed hash of `email`
+ */
+export type EraseAdministrator = (
+  tx: Transaction,
+  administrator: { administratorId: Id; email: string; addressKey: Buffer; clubIds: readonly Id[] },
+  now: Date,
+) => Promise<void>;
+
 /** The rows of a club in one table. */
 export interface ClubRows {
   of: Entity;
@@ -117,6 +140,10 @@ export interface ContextQuestions {
   /** Every table with rows of clubs. */
   clubRows: readonly ClubRows[];
   retention: readonly RetentionJob[];
+  /** Absent if a member has nothing in the context that must end with the membership. */
+  endMembership?: EndMembership;
+  /** Absent if the context has no data about administrators, except their ids. */
+  eraseAdministrator?: EraseAdministrator;
 }
 
 /** The answers of a context that stores nothing of clubs or students. */

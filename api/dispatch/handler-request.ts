@@ -44,6 +44,7 @@ export function describeRequest(
       return context.state.bodyStream;
     },
     method: context.method,
+    requestId: context.state.requestId,
     get network() {
       return networkOf(ipOf(context, settings.trustedProxies));
     },

@@ -171,6 +171,10 @@ export interface paths {
         put: operations["putOwnAvatar"];
         delete: operations["deleteOwnAvatar"];
     };
+    "/v1/me/erasure": {
+        parameters: {};
+        post: operations["eraseOwnAccount"];
+    };
     "/v1/me/password": {
         parameters: {};
         put: operations["changeOwnPassword"];
@@ -235,6 +239,10 @@ export interface paths {
     "/v1/clubs/{clubId}/branding/certificate/{language}": {
         parameters: {};
         get: operations["previewCertificate"];
+    };
+    "/v1/clubs/{clubId}/membership": {
+        parameters: {};
+        delete: operations["leaveClub"];
     };
     "/v1/clubs/{clubId}/members": {
         parameters: {};
@@ -1466,6 +1474,7 @@ export interface components {
                 message?: string;
                 challenge?: components["schemas"]["SecondFactorChallenge"];
                 join_token?: string;
+                club_ids?: string[];
             };
         };
         Accepted: {
@@ -1784,6 +1793,9 @@ export interface components {
         EnrolledSecondFactor: {
             factor: components["schemas"]["SecondFactor"];
             recovery_codes?: string[];
+        };
+        AccountErasure: {
+            email: components["schemas"]["EmailInput"];
         };
         PasswordChange: {
             current_password?: string;
@@ -5675,6 +5687,22 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    eraseOwnAccount: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountErasure"];
+            };
+        };
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
     changeOwnPassword: {
         parameters: {};
         requestBody: {
@@ -6010,6 +6038,17 @@ export interface operations {
                     "application/pdf": string;
                 };
             };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    leaveClub: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            204: {};
             default: components["responses"]["Otherwise"];
         };
     };

@@ -47,7 +47,7 @@ const levels: readonly (readonly string[])[] = [
   ['domain/campaigns', 'domain/exports'],
   ['domain/automations'],
   ['domain/contexts.ts'],
-  ['domain/students'],
+  ['domain/administrators', 'domain/students'],
   ['activities'],
   ['config.ts'],
   ['api', 'workflows', 'worker', 'telemetry.ts'],

@@ -8,7 +8,7 @@ import type { VaultDeps } from '../deps.ts';
 import { isSameName } from '../erasures/erasures.policy.ts';
 import { mailAboutErasure } from '../erasures/mails.ts';
 import { cancelPlannedErasure, findClubErasure, planClubErasure } from '../erasures/planned.ts';
-import { lockClub } from './members.ts';
+import { lockClub } from './membership-rules.ts';
 import { findClub } from './settings.ts';
 
 type ClubErasure = RecordOf<'ClubErasure'>;

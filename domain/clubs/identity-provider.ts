@@ -16,7 +16,7 @@ import { emailDomainOf } from '../identity/providers/email-domains.ts';
 import { closeJoinsOf } from '../identity/providers/joins.ts';
 import { endSessionsOfProvider } from '../identity/sessions/sessions.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
-import { lockClub } from './members.ts';
+import { lockClub } from './membership-rules.ts';
 
 type ClubProvider = RecordOf<'ClubProvider'>;
 type Settings = RecordOf<'ClubProviderSettings'>;

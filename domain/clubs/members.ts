@@ -26,6 +26,14 @@ import {
 } from '../mail/codes/one-time-tokens.ts';
 import { requireStrongPassword, requireUnknown } from '../identity/passwords/password-rules.ts';
 import { hashPassword } from '../identity/passwords/passwords.ts';
+import {
+  endInvitationsBy,
+  lockClub,
+  lockMembers,
+  mayTouchOwners,
+  requireOtherOwner,
+  roleOf,
+} from './membership-rules.ts';
 import { rolesGivenBy, rolesNoLongerGiven } from './roles.policy.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 
@@ -270,32 +278,6 @@ export async function changeMemberRole(
   });
 }
 
-/**
- * Ends a membership. The person's sessions continue but have no rights in this club.
- * @throws DomainError not_found, role_not_permitted, last_owner
- */
-export async function removeMember({ db }: DatabaseDeps, clubId: Id, by: Id, administratorId: Id): Promise<void> {
-  await db.transaction(async (tx) => {
-    const actor = await lockClub(tx, clubId, by);
-    const current = await roleOf(tx, clubId, administratorId);
-    if (current === undefined) throw notFound('member');
-    mayTouchOwners(actor, current);
-    if (current === 'owner') await requireOtherOwner(tx, clubId, administratorId);
-    await tx.manager.delete(Membership, { clubId, administratorId });
-    await endInvitationsBy(tx, clubId, administratorId, rolesNoLongerGiven(current, undefined));
-  });
-}
-
-/**
- * Ends the open invitations to these roles by a person who may no longer give them, with their tokens and mails. Invitations without a
- * recorded inviter end too, because this person may have sent them.
- */
-async function endInvitationsBy(tx: Transaction, clubId: Id, inviter: Id, roles: readonly Role[]): Promise<void> {
-  if (roles.length === 0) return;
-  await tx.run(sql`DELETE FROM invitations
-    WHERE club_id = ${clubId} AND role = ANY(${roles}) AND (invited_by = ${inviter} OR invited_by IS NULL)`);
-}
-
 /** @throws DomainError not_found, role_not_permitted */
 export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id, invitationId: Id): Promise<void> {
   await db.transaction(async (tx) => {
@@ -309,25 +291,6 @@ export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id,
   });
 }
 
-/**
- * Locks a club's members, so that changes run one after another. Then it checks the current role of the person who acts. If this person was
- * removed or lost the role while the request waited, the request is refused.
- * @param by the acting administrator
- * @returns the current role
- */
-export async function lockClub(tx: Transaction, clubId: Id, by: Id): Promise<Role> {
-  await lockMembers(tx, clubId);
-  const role = await roleOf(tx, clubId, by);
-  if (role === undefined) throw new DomainError('forbidden', 'This session does not act in this organization.');
-  if (role !== 'owner' && role !== 'admin')
-    throw new DomainError('role_not_permitted', 'Only an owner or an admin may do this.');
-  return role;
-}
-
-async function lockMembers(tx: Transaction, clubId: Id): Promise<void> {
-  await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
-}
-
 /** @throws DomainError token_gone if the invitation has already ended */
 async function lockClubOf(tx: Transaction, invitationId: Id): Promise<void> {
   const invitation = await tx.one<{ clubId: Id }>(
@@ -335,27 +298,6 @@ async function lockClubOf(tx: Transaction, invitationId: Id): Promise<void> {
   );
   if (!invitation) throw tokenGone();
   await lockMembers(tx, invitation.clubId);
-}
-
-async function roleOf(tx: Transaction, clubId: Id, administratorId: Id): Promise<Role | undefined> {
-  const member = await tx.one<{ role: Role }>(
-    sql`SELECT role FROM memberships WHERE club_id = ${clubId} AND administrator_id = ${administratorId}`,
-  );
-  return member?.role;
-}
-
-function mayTouchOwners(by: Role, ...touched: Role[]): void {
-  if (touched.some((role) => !rolesGivenBy(by).includes(role))) {
-    throw new DomainError('role_not_permitted', 'Only an owner may grant or end ownership.');
-  }
-}
-
-async function requireOtherOwner(tx: Transaction, clubId: Id, leaving: Id): Promise<void> {
-  const other = await tx.one(
-    sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND role = 'owner' AND administrator_id <> ${leaving} LIMIT 1`,
-  );
-  if (!other)
-    throw new DomainError('last_owner', 'A club must keep at least one owner. Make another member an owner first.');
 }
 
 function presentMember(row: MemberRow): Member {

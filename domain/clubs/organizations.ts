@@ -1,4 +1,5 @@
 /** Opens clubs. The administrator who opens a club becomes its owner. */
+import { lockLivingAdministrator } from '../identity/accounts/profiles.ts';
 import { Membership } from '../../entities/clubs/membership.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -47,7 +48,7 @@ export async function createOrganization(
  * Opens a club for an administrator with an account. The function locks the administrator's row, so requests of one administrator run one
  * after another.
  * @returns the new club as its owner sees it
- * @throws DomainError organization_limit_reached, invalid_request
+ * @throws DomainError organization_limit_reached, invalid_request; unauthenticated, if the account was erased meanwhile
  */
 export async function openOrganization(
   { db, newClubs }: DatabaseDeps & { newClubs: NewClubs },
@@ -56,7 +57,7 @@ export async function openOrganization(
   now: Date,
 ): Promise<Organization> {
   return db.transaction(async (tx) => {
-    await tx.run(sql`SELECT FROM administrators WHERE id = ${ownerId} FOR NO KEY UPDATE`);
+    await lockLivingAdministrator(tx, ownerId);
     const ownedClubs = (await listOrganizations(tx, ownerId)).filter(({ role }) => role === 'owner').length;
     if (ownedClubs >= newClubs.perAdministrator)
       throw new DomainError(

@@ -7,7 +7,7 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import type { SignInProofs } from '../identity/sessions/sign-in-rules.policy.ts';
-import { lockClub } from './members.ts';
+import { lockClub } from './membership-rules.ts';
 
 type Rules = RecordOf<'SignInRules'>;
 

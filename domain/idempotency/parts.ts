@@ -2,7 +2,7 @@
 import { IdempotencyErasure } from '../../entities/idempotency/idempotency-erasure.ts';
 import { IdempotencyKey } from '../../entities/idempotency/idempotency-key.ts';
 import type { ContextQuestions } from '../questions.ts';
-import { eraseAnswers, removeExpiredAnswers } from './repetitions.ts';
+import { eraseAnswers, eraseAnswersOfAdministrator, removeExpiredAnswers } from './repetitions.ts';
 
 export const idempotencyParts = {
   closeClub: null, // nothing is under way
@@ -14,4 +14,5 @@ export const idempotencyParts = {
     { of: IdempotencyKey, by: 'club' },
   ],
   retention: [{ run: ({ db }, now) => removeExpiredAnswers(db, now) }],
+  eraseAdministrator: (tx, administrator) => eraseAnswersOfAdministrator(tx, administrator),
 } satisfies ContextQuestions;

@@ -51,6 +51,10 @@ export class RequestRepeated extends Error {
 
 /** @returns the name of a student in {@link KeyedRequest.caller} */
 export const studentCaller = (studentId: Id): string => `student:${studentId}`;
+/** @returns the name of an administrator in {@link KeyedRequest.caller} */
+export const administratorCaller = (administratorId: Id): string => `administrator:${administratorId}`;
+/** @returns the name of an API key in {@link KeyedRequest.caller} */
+export const keyCaller = (keyId: Id): string => `key:${keyId}`;
 
 /** @throws DomainError idempotency_key_reused (a different request has used the key), result_removed (the answer is not kept any more) */
 export type AnswerFinder = (request: KeyedRequest, now: Date) => Promise<KeyState>;
@@ -220,6 +224,25 @@ export async function eraseAnswers(
   await tx.run(
     sql`UPDATE idempotency_keys SET answer = NULL, is_about_student = false WHERE club_id = ${clubId} AND is_about_student`,
   );
+}
+
+/**
+ * Deletes the rows of an erased administrator. Also empties the answers to the other members and to the keys of these clubs: a record of a
+ * member or a mentorship may name the person. No index finds the rows of a club, so this finds them by their callers.
+ */
+export async function eraseAnswersOfAdministrator(
+  tx: Transaction,
+  { administratorId, clubIds }: { administratorId: Id; clubIds: readonly Id[] },
+): Promise<void> {
+  await tx.run(sql`DELETE FROM idempotency_keys WHERE caller = ${administratorCaller(administratorId)}`);
+  if (clubIds.length === 0) return;
+  await tx.run(sql`
+    UPDATE idempotency_keys SET answer = NULL, is_about_student = false
+     WHERE caller IN (
+             SELECT ${administratorCaller('')} || administrator_id FROM memberships WHERE club_id = ANY (${clubIds}::uuid[])
+              UNION ALL
+             SELECT ${keyCaller('')} || id FROM api_keys WHERE club_id = ANY (${clubIds}::uuid[]))
+       AND club_id = ANY (${clubIds}::uuid[]) AND answer IS NOT NULL`);
 }
 
 export async function removeExpiredAnswers(

@@ -13,6 +13,7 @@ import { StudentSession } from '../../entities/identity/student-session.ts';
 import { OneTimeToken } from '../../entities/mail/one-time-token.ts';
 import { folding, type ContextQuestions } from '../questions.ts';
 import { closeIdentity } from './closing.ts';
+import { endAccessThroughClub, eraseAccount } from './accounts/administrator-erasure.ts';
 import { fillEmailKeys } from './accounts/email-keys.ts';
 import { forgetNetwork } from './accounts/pending-sign-ups.ts';
 import { removeOldKeys } from './api-keys/api-keys.ts';
@@ -72,4 +73,6 @@ export const identityParts = {
     },
     folding('students', ['name']),
   ],
+  endMembership: (tx, member) => endAccessThroughClub(tx, member),
+  eraseAdministrator: (tx, administrator) => eraseAccount(tx, administrator),
 } satisfies ContextQuestions;

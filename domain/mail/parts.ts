@@ -16,6 +16,7 @@ import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { ContextQuestions } from '../questions.ts';
 import { deleteCodeFailures } from './codes/codes.ts';
 import { removeExpiredTokens, withdrawTokensOf } from './codes/one-time-tokens.ts';
+import { cancelMailsOfMember, eraseMailsOfAdministrator } from './transactional/administrator-erasure.ts';
 import { deleteAddressesOf } from './transactional/requests.ts';
 import { removeExpiredReceipts } from './notices/receipts.ts';
 import { retainMailEvents } from './retention.ts';
@@ -49,4 +50,9 @@ export const mailParts = {
     { run: ({ db }, now) => removeExpiredTokens(db, now) },
     { run: ({ db }, now) => removeExpiredReceipts(db, now) },
   ],
+  endMembership: (tx, member) => cancelMailsOfMember(tx, member),
+  async eraseAdministrator(tx, administrator) {
+    await withdrawTokensOf(tx, { administratorId: administrator.administratorId });
+    await eraseMailsOfAdministrator(tx, administrator);
+  },
 } satisfies ContextQuestions;

@@ -17,7 +17,9 @@ import { eraseDue, purgeStudentFromMedia } from './erasure/erasure.ts';
 import { eraseLeftovers } from './erasure/leftovers.ts';
 import { countFilesOfPerson } from './erasure/remains.ts';
 import { followVideoHosting } from './erasure/expiry.ts';
+import { eraseOwnAvatar } from './processing/own-avatars.ts';
 import { processOldFiles } from './processing/old-files.ts';
+import { deleteFavorites, deleteFavoritesInClub } from './library/favorites.ts';
 import { rollUpStorage } from './storage/storage.ts';
 
 export const mediaParts = {
@@ -74,4 +76,9 @@ export const mediaParts = {
       waitsForOthers: true,
     },
   ],
+  endMembership: (tx, member) => deleteFavoritesInClub(tx, member),
+  async eraseAdministrator(tx, { administratorId }, now) {
+    await deleteFavorites(tx, administratorId);
+    await eraseOwnAvatar(tx, administratorId, now);
+  },
 } satisfies ContextQuestions;

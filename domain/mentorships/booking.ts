@@ -340,7 +340,7 @@ async function mailFormerMentor(
   now: Date,
 ): Promise<void> {
   const invited = await tx.one<{ email: string }>(sql`SELECT email FROM administrators
-     WHERE id = ${mentorId} AND EXISTS (SELECT FROM transactional_mails WHERE session_id = ${id} AND administrator_id = ${mentorId}
+     WHERE id = ${mentorId} AND removed_at IS NULL AND EXISTS (SELECT FROM transactional_mails WHERE session_id = ${id} AND administrator_id = ${mentorId}
        AND template = 'mentorship_mentor_booked' AND status <> 'canceled')`);
   if (!invited) return;
   const session = { id, sequence: sequence + 1, former: { startsAt, endsAt } };

@@ -28,6 +28,7 @@ const sessionColumns = columns(
 )
   .and(columns(Mentorship, ['title', 'timeZone', 'meetingUrl'], 'mentorship'))
   .and<{
+    /** The name of the mentor. Null after the mentor erased the account. */
     mentorName: string | null;
     /** The name of the student. Null after the student was removed. */
     studentName: string | null;
@@ -53,7 +54,7 @@ function readSession(
            EXISTS (SELECT FROM memberships WHERE club_id = session.club_id AND administrator_id = ${administratorId}) AS "isMember"
       FROM mentorship_sessions session
       JOIN mentorships mentorship ON mentorship.id = session.mentorship_id
-      LEFT JOIN administrators mentor ON mentor.id = session.mentor_id
+      LEFT JOIN administrators mentor ON mentor.id = session.mentor_id AND mentor.removed_at IS NULL
       LEFT JOIN students attendee ON attendee.id = session.student_id AND attendee.removed_at IS NULL
      WHERE session.id = ${sessionId} AND (session.sequence = ${sessionSequence} OR ${formerStartsAt !== null})`);
 }

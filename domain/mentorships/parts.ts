@@ -3,6 +3,7 @@ import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import { MentorshipDelivery } from '../../entities/mentorships/mentorship-delivery.ts';
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
 import type { ContextQuestions } from '../questions.ts';
+import { endMentoring } from './mentor-leaving.ts';
 import { purgeStudentFromMentorships } from './student-removal.ts';
 
 export const mentorshipsParts = {
@@ -16,4 +17,5 @@ export const mentorshipsParts = {
     { of: MentorshipSession, by: 'club' },
   ],
   retention: [],
+  endMembership: (tx, member, now) => endMentoring(tx, member, now),
 } satisfies ContextQuestions;

@@ -11,7 +11,7 @@ import { WebhookTallyChange } from '../../entities/webhooks/webhook-tally-change
 import type { ContextQuestions } from '../questions.ts';
 import { closeWebhooks } from './closing.ts';
 import { startMissingLogs } from './endpoints/event-log.ts';
-import { removeDeadListeners } from './listeners/listeners.ts';
+import { endListenersOf, removeDeadListeners } from './listeners/listeners.ts';
 import { retainWebhooks } from './retention.ts';
 import { countOpenReceivers } from './removal-receivers.ts';
 import { purgeStudentFromWebhooks } from './student-removal.ts';
@@ -43,4 +43,5 @@ export const webhooksParts = {
       },
     },
   ],
+  endMembership: (tx, member) => endListenersOf(tx, member),
 } satisfies ContextQuestions;

@@ -1,7 +1,19 @@
-/** A person who administers clubs from the dashboard. */
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+/** A person who administers clubs from the dashboard. The row of an erased account stays, but without the name and the address. */
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+
+/**
+ * The name that records show for an erased account, as for a removed student. Mails and digests leave such a name out, so no catalogue has
+ * it.
+ */
+export const removedAdministratorName = 'Removed administrator';
 
 @Entity('administrators')
+@Check(
+  'administrators_removed_is_anonymous',
+  `CASE WHEN removed_at IS NULL THEN email IS NOT NULL
+             ELSE num_nonnulls(email, password_hash, verified_at, language, phone, phone_verified_at, avatar_key) = 0
+                  AND NOT has_second_factor END`,
+)
 export class Administrator {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -9,9 +21,9 @@ export class Administrator {
   @Column({ type: 'text' })
   name: string;
 
-  /** The case-folded e-mail address. It is unique in the whole service. */
-  @Column({ type: 'text', unique: true })
-  email: string;
+  /** The case-folded e-mail address. It is unique in the whole service. Null after the account was erased. */
+  @Column({ type: 'text', unique: true, nullable: true })
+  email: string | null;
 
   /**
    * The hash of the password: argon2id, in PHC form. Null until the administrator has confirmed an e-mail. Before that, a one-time token
@@ -45,4 +57,8 @@ export class Administrator {
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;
+
+  /** The time at which the person erased the account. No session, membership or factor refers to the row afterwards (ERS-44). */
+  @Column({ type: 'timestamptz', nullable: true })
+  removedAt: Date | null;
 }

@@ -9,7 +9,6 @@ import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import { AgentSource } from '../../entities/knowledge/agent-source.ts';
 import { Automation } from '../../entities/automations/automation.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
-import { Erasure } from '../../entities/erasures/erasure.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { CommunitySpace } from '../../entities/community/community-space.ts';

@@ -22,6 +22,20 @@ const totals = 'Reads the totals of lists from tallies (ADR 11).';
 
 /** The foreign tables that each context uses. A table occurs at most once in `reads` and once in `writes`. */
 export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
+  administrators: {
+    reads: [
+      {
+        tables: ['administrators', 'clubs', 'memberships'],
+        reason: 'The use cases of administrators span several contexts.',
+      },
+    ],
+    writes: [
+      {
+        tables: ['invitations', 'memberships'],
+        reason: 'The use cases of administrators span several contexts.',
+      },
+    ],
+  },
   access: {
     reads: [
       { tables: ['clubs'], reason: settingsOfClub },
@@ -190,6 +204,14 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     writes: [
       { tables: ['clubs'], reason: 'Closes a club that is erased.' },
       { tables: ['failing_steps'], reason: 'Deletes the faults of the terminated runs of a club.' },
+    ],
+  },
+  idempotency: {
+    reads: [
+      {
+        tables: ['api_keys', 'memberships'],
+        reason: 'Finds the callers whose stored answers may name an erased administrator.',
+      },
     ],
   },
   identity: {

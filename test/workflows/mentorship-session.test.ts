@@ -219,7 +219,7 @@ describe('the workflow of a mentorship session', function () {
     await cancel(id);
     expect(await runOf(id).result()).to.equal('canceled');
     await settled(id, 4);
-    expect(to(email).map(({ calendar }) => [calendar?.method, calendar?.sequence])).to.deep.equal([
+    expect(to(email ?? '').map(({ calendar }) => [calendar?.method, calendar?.sequence])).to.deep.equal([
       ['REQUEST', 0],
       ['CANCEL', 1],
     ]);

@@ -1,4 +1,5 @@
 /** The administrators of a club and their roles. */
+import * as leaving from '../../../domain/administrators/leaving.ts';
 import * as members from '../../../domain/clubs/members.ts';
 import * as signInRules from '../../../domain/clubs/sign-in-rules.ts';
 import type { Operation } from '../../operation.ts';
@@ -13,8 +14,11 @@ export const inviteMember: Operation<'inviteMember'> = async ({ params, body, ad
 export const changeMemberRole: Operation<'changeMemberRole'> = async ({ params, body, administrator, deps, now }) =>
   data(await members.changeMemberRole(deps, params.clubId, administrator.id, params.administratorId, body.role, now));
 
-export const removeMember: Operation<'removeMember'> = async ({ params, administrator, deps }) =>
-  noContent(await members.removeMember(deps, params.clubId, administrator.id, params.administratorId));
+export const removeMember: Operation<'removeMember'> = async ({ params, administrator, deps, now }) =>
+  noContent(await leaving.removeMember(deps, { ...params, by: administrator.id }, now));
+
+export const leaveClub: Operation<'leaveClub'> = async ({ params, administrator, deps, now }) =>
+  noContent(await leaving.leaveClub(deps, params.clubId, administrator.id, now));
 
 export const revokeInvitation: Operation<'revokeInvitation'> = async ({ params, administrator, deps }) =>
   noContent(await members.revokeInvitation(deps, params.clubId, administrator.id, params.invitationId));

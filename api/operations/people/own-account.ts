@@ -1,4 +1,5 @@
 /** The profile, the picture, the telephone number, the password and the sessions of the person of a session. */
+import * as erasure from '../../../domain/administrators/erasure.ts';
 import * as profiles from '../../../domain/identity/accounts/profiles.ts';
 import * as passwords from '../../../domain/identity/passwords/changing.ts';
 import * as sessions from '../../../domain/identity/sessions/own-sessions.ts';
@@ -58,3 +59,9 @@ const ownerOf = (caller: Person): sessions.SessionOwner => ({
 
 const changerOf = (caller: Person): passwords.PasswordChanger =>
   caller.kind === 'admin' ? { ...ownerOf(caller), proofs: caller } : ownerOf(caller);
+
+export const eraseOwnAccount: Operation<'eraseOwnAccount'> = async (request) => {
+  const { administrator, body, deps, requestId, network, now } = request;
+  const erased = { administratorId: administrator.id, typedEmail: body.email, requestId, network };
+  return noContent(await erasure.eraseOwnAccount(deps, erased, now));
+};

@@ -119,7 +119,7 @@ export async function newsOf(
                coalesce(author.name, administrator.name) AS author
           FROM community_posts post
           LEFT JOIN students author ON author.id = post.student_id
-          LEFT JOIN administrators administrator ON administrator.id = post.administrator_id
+          LEFT JOIN administrators administrator ON administrator.id = post.administrator_id AND administrator.removed_at IS NULL
          WHERE ${isNew(digest)} ORDER BY post.created_at DESC, post.id DESC LIMIT ${digestRules.posts}) AS news
      WHERE wanted.place <= ${digestRules.spaces}
      ORDER BY wanted.student_id, wanted.place, news.created_at DESC, news.id DESC`);

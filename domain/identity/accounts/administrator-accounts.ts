@@ -8,6 +8,9 @@ import type { StudentDeps, VaultDeps } from '../../deps.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 import { requestMail, imitateRequest } from '../../mail/transactional/requests.ts';
 import { confirmAddress } from './confirmation.ts';
+import type { SessionOpener } from '../../../entities/identity/values.ts';
+import type { DomainError } from '../../../platform/core/errors.ts';
+import { signInFailed } from '../providers/refusals.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
 import { spendToken, tokenGone, withdrawTokensOf } from '../../mail/codes/one-time-tokens.ts';
 import { findAdministratorAccount } from '../passwords/owners.ts';
@@ -138,6 +141,15 @@ export async function confirmAdministratorPasswordReset(
   return sessionAfterFirstFactor(result);
 }
 
+/** The error of each way to a session if the account was erased meanwhile. It is the error of a way that is not valid any more. */
+const errorOfErased = {
+  link: invalidCredentials,
+  password: invalidCredentials,
+  passkey: invalidCredentials,
+  mail: tokenGone,
+  provider: signInFailed,
+} as const satisfies Record<SessionOpener, () => DomainError>;
+
 export type FirstFactorResult = { session: AdministratorSession } | { challenge: Challenge };
 
 /**
@@ -154,9 +166,11 @@ export async function openAdministratorSession(
 ): Promise<FirstFactorResult> {
   // The lock lets no factor be added or removed before the commit.
   const account = await tx.one<Pick<Administrator, 'hasSecondFactor'>>(
-    sql`SELECT ${columns(Administrator, ['hasSecondFactor'])} FROM administrators WHERE id = ${administratorId} FOR SHARE`,
+    sql`SELECT ${columns(Administrator, ['hasSecondFactor'])} FROM administrators
+         WHERE id = ${administratorId} AND removed_at IS NULL FOR SHARE`,
   );
-  if (account?.hasSecondFactor === true && origin.withSecondFactor !== true)
+  if (!account) throw errorOfErased[origin.openedBy]();
+  if (account.hasSecondFactor && origin.withSecondFactor !== true)
     return { challenge: await openChallenge(tx, administratorId, origin, now) };
   await warnOfNewDevice(tx, vault, { kind: 'admin', id: administratorId }, origin, now);
   const { token, expiresAt } = await openSession(tx, 'admin', administratorId, now, origin);

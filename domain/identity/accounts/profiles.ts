@@ -12,6 +12,7 @@ import { avatarOf } from '../avatars.ts';
 import { listOrganizations } from '../memberships.ts';
 import { withdrawPhoneCodes } from '../phones/codes.ts';
 import { phoneNumber } from '../phones/numbers.ts';
+import { accountErased } from './credentials.ts';
 
 type Profile = RecordOf<'AdministratorProfile'>;
 
@@ -39,7 +40,7 @@ export async function getProfile(
     avatarKey: string | null;
   }>(sql`SELECT id, name, email, verified_at IS NOT NULL AS verified, phone_verified_at IS NOT NULL AS phone_verified,
             password_hash IS NOT NULL AS has_password, phone, language, avatar_key AS "avatarKey"
-       FROM administrators WHERE id = ${administratorId}`);
+       FROM administrators WHERE id = ${administratorId} AND removed_at IS NULL`);
   if (!row) throw new Error(`There is no administrator ${administratorId}`);
   const { phone, language, avatarKey, ...profile } = row;
   const organizations = await listOrganizations(db, administratorId);
@@ -55,7 +56,8 @@ export async function getProfile(
 /**
  * Changes the given fields. Another number is not verified, and the codes for the former number become invalid. The same number stays
  * verified.
- * @throws DomainError invalid_request (a web address in the name, a language that is not offered, a number that no country assigns)
+ * @throws DomainError invalid_request (a web address in the name, a language that is not offered, a number that no country assigns);
+ * unauthenticated, if the account was erased meanwhile
  */
 export async function updateProfile(
   { db, storage }: StudentDeps,
@@ -69,6 +71,7 @@ export async function updateProfile(
   };
   const number = phone === undefined ? undefined : phoneNumber(phone);
   return db.transaction(async (tx) => {
+    await lockLivingAdministrator(tx, administratorId);
     if (Object.keys(changes).length > 0) await tx.manager.update(Administrator, { id: administratorId }, changes);
     if (number !== undefined) await setNumber(tx, administratorId, number, now);
     return getProfile(tx, storage, administratorId);
@@ -78,6 +81,17 @@ export async function updateProfile(
 /** Removes the telephone number and its verification. */
 export async function removePhone({ db }: Pick<StudentDeps, 'db'>, administratorId: Id, now: Date): Promise<void> {
   await db.transaction((tx) => setNumber(tx, administratorId, null, now));
+}
+
+/**
+ * Locks the account of a request, which may have been erased since its session was checked.
+ * @throws DomainError unauthenticated
+ */
+export async function lockLivingAdministrator(tx: Transaction, administratorId: Id): Promise<void> {
+  const living = await tx.one(
+    sql`SELECT 1 FROM administrators WHERE id = ${administratorId} AND removed_at IS NULL FOR NO KEY UPDATE`,
+  );
+  if (!living) throw accountErased();
 }
 
 async function setNumber(tx: Transaction, administratorId: Id, number: string | null, now: Date): Promise<void> {

@@ -1,4 +1,5 @@
 /** The second factors of an administrator: lists, renames and removes them, and completes their enrollment (FAC-4). */
+import { accountErased } from '../accounts/credentials.ts';
 import { RecoveryCode } from '../../../entities/identity/recovery-code.ts';
 import { SecondFactor } from '../../../entities/identity/second-factor.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -34,13 +35,14 @@ export const noSuchFactor = () => new DomainError('not_found', 'Your account has
 
 /**
  * Locks the account, so that changes of its factors run one after another, and no sign-in reads a state between them.
- * @throws Error if there is no such account
+ * @throws DomainError unauthenticated, if the account was erased meanwhile
  */
 export async function lockAccount(tx: Transaction, administratorId: Id): Promise<{ hasSecondFactor: boolean }> {
   const account = await tx.one<{ hasSecondFactor: boolean }>(
-    sql`SELECT has_second_factor AS "hasSecondFactor" FROM administrators WHERE id = ${administratorId} FOR NO KEY UPDATE`,
+    sql`SELECT has_second_factor AS "hasSecondFactor" FROM administrators
+         WHERE id = ${administratorId} AND removed_at IS NULL FOR NO KEY UPDATE`,
   );
-  if (!account) throw new Error(`There is no administrator ${administratorId}`);
+  if (!account) throw accountErased();
   return account;
 }
 

@@ -1,4 +1,5 @@
 /** Adds passkeys of an administrator. Each is a second factor, and is listed, renamed and removed as one (PKY-1, PKY-7, FAC-4). */
+import { accountErased } from '../accounts/credentials.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { SecondFactor } from '../../../entities/identity/second-factor.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -16,9 +17,9 @@ export async function offerAdministratorPasskey(
   now: Date,
 ): Promise<RecordOf<'PasskeyCreationOptions'>> {
   const account = await db.one<{ email: string; name: string }>(
-    sql`SELECT email, name FROM administrators WHERE id = ${administratorId}`,
+    sql`SELECT email, name FROM administrators WHERE id = ${administratorId} AND removed_at IS NULL`,
   );
-  if (!account) throw new Error(`There is no administrator ${administratorId}`);
+  if (!account) throw accountErased();
   const { rpId } = passkeySites.dashboard;
   const existing = await credentialsOf(db, administratorId);
   return creationOptions(vault, { id: rpId, name: rpId }, { id: administratorId, ...account }, existing, now);

@@ -34,7 +34,7 @@ export async function findStudentAccount(db: Queries, studentId: Id): Promise<Pa
 /** @returns undefined if there is no such administrator */
 export async function findAdministratorAccount(db: Queries, administratorId: Id): Promise<PasswordAccount | undefined> {
   const row = await db.one<{ email: string; name: string; isVerified: boolean; passwordHash: string | null }>(
-    sql`SELECT email, name, verified_at IS NOT NULL AS "isVerified", password_hash AS "passwordHash" FROM administrators WHERE id = ${administratorId}`,
+    sql`SELECT email, name, verified_at IS NOT NULL AS "isVerified", password_hash AS "passwordHash" FROM administrators WHERE id = ${administratorId} AND removed_at IS NULL`,
   );
   if (!row) return undefined;
   const { name, ...account } = row;

@@ -1,4 +1,5 @@
 /** The identities of administrators: joins, lists and removes them. An account always keeps a way to sign in (OIDC-6, OIDC-9). */
+import { accountErased } from '../accounts/credentials.ts';
 import { AdministratorIdentity } from '../../../entities/identity/administrator-identity.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { notFound } from '../../../platform/core/errors.ts';
@@ -37,8 +38,8 @@ async function lockAccount(tx: Transaction, administratorId: Id): Promise<Locked
            EXISTS (SELECT FROM second_factors factor
                     WHERE factor.administrator_id = administrators.id AND factor.kind = 'passkey'
                       AND factor.confirmed_at IS NOT NULL) AS "hasPasskey"
-      FROM administrators WHERE id = ${administratorId} FOR UPDATE`);
-  if (!account) throw new Error(`There is no administrator ${administratorId}`);
+      FROM administrators WHERE id = ${administratorId} AND removed_at IS NULL FOR UPDATE`);
+  if (!account) throw accountErased();
   return account;
 }
 

@@ -54,6 +54,12 @@ export async function deleteOwnAvatar({ db }: Pick<MediaDeps, 'db'>, administrat
   await db.transaction((tx) => replaceKey(tx, administratorId, null, now));
 }
 
+/** Removes the picture of an erased account. Its object is erased immediately, although readers may still have its address (ERS-44). */
+export async function eraseOwnAvatar(tx: Transaction, administratorId: Id, now: Date): Promise<void> {
+  const key = await setOwnAvatar(tx, administratorId, null);
+  if (key !== null) await recordLeftover(tx, { clubId: null, key, erasesAt: now });
+}
+
 async function replaceKey(tx: Transaction, administratorId: Id, key: string | null, now: Date): Promise<void> {
   const before = await setOwnAvatar(tx, administratorId, key);
   if (before === null) return;

@@ -133,6 +133,14 @@ async function writeHeartbeats(db: Queries, streamIds: readonly Id[], now: Date)
   return rows.map(({ streamId }) => streamId);
 }
 
+/** Ends the streams of a person to the club. The process of a stream notices at its next heartbeat that the row is gone. */
+export async function endListenersOf(
+  tx: Transaction,
+  { clubId, administratorId }: { clubId: Id; administratorId: Id },
+): Promise<void> {
+  await tx.run(sql`DELETE FROM webhook_listeners WHERE club_id = ${clubId} AND administrator_id = ${administratorId}`);
+}
+
 /** The most listeners that one round of retention removes. */
 const removedPerRound = 1_000;
 

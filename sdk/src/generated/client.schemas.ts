@@ -1558,6 +1558,13 @@ export type EnrolledSecondFactor = {
 };
 
 /**
+ * The own address, typed by the person, so that nobody erases the account of another open browser tab by mistake.
+ */
+export type AccountErasure = {
+    email: EmailInput;
+};
+
+/**
  * The password of an account from now on, and a proof that the caller knows the present one.
  */
 export type PasswordChange = {
@@ -13650,6 +13657,10 @@ export type ErrorEnvelope = {
          * Only with `identity_not_joined`: proves the identity to `POST /v1/auth/admin/identities`, `POST /v1/me/identities` and the acceptance of an invitation.
          */
         join_token?: string;
+        /**
+         * Only with `last_owner`: the clubs that would be left without an owner.
+         */
+        club_ids?: string[];
     };
 };
 

@@ -105,7 +105,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorPasskeySignIn, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, CheckoutRequest, CheckoutSession, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubErasure, ClubErasureRequest, ClubFront, ClubPlan, ClubProvider, ClubProviderSettings, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Identities, Identity, IdentityAddition, IdentityCodeRequest, IdentityJoining, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, Passkey, PasskeyChange, PasskeyCreation, PasskeyCreationOptions, PasskeyList, PasskeyOfChallenge, PasskeyRequestOptions, PasswordChange, PasswordChoice, PasswordResetConfirmation, PhoneVerification, PointAward, PointAwardCreation, PortalRequest, PortalSession, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, ProviderCode, ProviderSignIn, ProviderSignInStart, PublicProviders, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, SessionLink, SessionLinkCreation, SessionLinkExchange, Shortened, SignInRules, SignInRulesInput, SignInSession, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentEntry, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentPasskeyOptions, StudentPasskeySignIn, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AccountErasure, AddOn, AddOnPurchase, AdministratorAddress, AdministratorPasskeySignIn, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, CheckoutRequest, CheckoutSession, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubErasure, ClubErasureRequest, ClubFront, ClubPlan, ClubProvider, ClubProviderSettings, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Identities, Identity, IdentityAddition, IdentityCodeRequest, IdentityJoining, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, Passkey, PasskeyChange, PasskeyCreation, PasskeyCreationOptions, PasskeyList, PasskeyOfChallenge, PasskeyRequestOptions, PasswordChange, PasswordChoice, PasswordResetConfirmation, PhoneVerification, PointAward, PointAwardCreation, PortalRequest, PortalSession, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, ProviderCode, ProviderSignIn, ProviderSignInStart, PublicProviders, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, SessionLink, SessionLinkCreation, SessionLinkExchange, Shortened, SignInRules, SignInRulesInput, SignInSession, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentEntry, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentPasskeyOptions, StudentPasskeySignIn, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -687,6 +687,23 @@ export type PutOwnAvatarVariables = {
 
 export type DeleteOwnAvatarResult = void;
 
+export type EraseOwnAccountResult = void;
+
+export type EraseOwnAccountBody = AccountErasure;
+
+export type EraseOwnAccountHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type EraseOwnAccountVariables = {
+    body: EraseOwnAccountBody;
+    headers?: EraseOwnAccountHeaders;
+};
+
 export type ChangeOwnPasswordResult = void;
 
 export type ChangeOwnPasswordBody = PasswordChange;
@@ -998,6 +1015,20 @@ export type PreviewCertificatePath = {
 
 export type PreviewCertificateVariables = {
     path: PreviewCertificatePath;
+};
+
+export type LeaveClubResult = void;
+
+export type LeaveClubPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type LeaveClubVariables = {
+    path: LeaveClubPath;
 };
 
 export type ListMembersResult = {
@@ -12970,6 +13001,13 @@ export type Ops = {
         args: {};
         result: DeleteOwnAvatarResult;
     };
+    eraseOwnAccount: {
+        args: {
+            body: EraseOwnAccountBody;
+            headers?: EraseOwnAccountHeaders;
+        };
+        result: EraseOwnAccountResult;
+    };
     changeOwnPassword: {
         args: {
             body: ChangeOwnPasswordBody;
@@ -13100,6 +13138,12 @@ export type Ops = {
             path: PreviewCertificatePath;
         };
         result: PreviewCertificateResult;
+    };
+    leaveClub: {
+        args: {
+            path: LeaveClubPath;
+        };
+        result: LeaveClubResult;
     };
     listMembers: {
         args: {
@@ -15973,6 +16017,7 @@ export const OPERATIONS = {
     confirmTotp: { id: "confirmTotp", method: "POST", path: "/v1/me/second-factors/{factorId}/confirm", tags: ["Second factors"], params: [{ name: "factorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     putOwnAvatar: { id: "putOwnAvatar", method: "PUT", path: "/v1/me/avatar", tags: ["Administrators"], body: { contentType: "application/octet-stream" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     deleteOwnAvatar: { id: "deleteOwnAvatar", method: "DELETE", path: "/v1/me/avatar", tags: ["Administrators"], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
+    eraseOwnAccount: { id: "eraseOwnAccount", method: "POST", path: "/v1/me/erasure", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     changeOwnPassword: { id: "changeOwnPassword", method: "PUT", path: "/v1/me/password", tags: ["Own account"], body: { contentType: "application/json" }, responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     removePassword: { id: "removePassword", method: "DELETE", path: "/v1/me/password", tags: ["Administrators"], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     removePhone: { id: "removePhone", method: "DELETE", path: "/v1/me/phone", tags: ["Administrators"], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
@@ -15993,6 +16038,7 @@ export const OPERATIONS = {
     getBranding: { id: "getBranding", method: "GET", path: "/v1/clubs/{clubId}/branding", tags: ["Clubs"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     setBranding: { id: "setBranding", method: "PUT", path: "/v1/clubs/{clubId}/branding", tags: ["Clubs"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     previewCertificate: { id: "previewCertificate", method: "GET", path: "/v1/clubs/{clubId}/branding/certificate/{language}", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "language", in: "path" }], responseKind: "blob", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    leaveClub: { id: "leaveClub", method: "DELETE", path: "/v1/clubs/{clubId}/membership", tags: ["Members"], params: [{ name: "clubId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     listMembers: { id: "listMembers", method: "GET", path: "/v1/clubs/{clubId}/members", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     inviteMember: { id: "inviteMember", method: "POST", path: "/v1/clubs/{clubId}/members", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     removeMember: { id: "removeMember", method: "DELETE", path: "/v1/clubs/{clubId}/members/{administratorId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "administratorId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },

@@ -149,6 +149,7 @@ async function beginningOf(response: Response): Promise<Buffer> {
 /** The members of an error object besides code and message. */
 const furtherMembers: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
   identity_not_joined: ['join_token'],
+  last_owner: ['club_ids'],
   second_factor_required: ['challenge'],
 };
 

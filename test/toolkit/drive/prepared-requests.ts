@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { CallerKind, ContractOperation, OperationId } from '../../../contract/contract.ts';
 import type { JsonObject } from '../../../contract/openapi.ts';
+import { buildMember } from '../builders/clubs.ts';
 import { buildFurnishedClub, permittedToken, type FurnishedClub } from '../builders/furnished-club.ts';
 import { buildIdentityJoin } from '../builders/identity-providers.ts';
 import { buildMedia } from '../builders/media.ts';
@@ -52,6 +53,8 @@ const preparations: Partial<Record<OperationId, Preparation>> = {
   requestPhoneCode: {
     club: ({ owner }) => run(`UPDATE administrators SET phone = $2 WHERE id = $1`, owner.id, someNumber()),
   },
+  leaveClub: { club: ({ id }) => buildMember(id, 'owner') },
+  eraseOwnAccount: { club: ({ id }) => buildMember(id, 'owner'), body: async ({ owner }) => ({ email: owner.email }) },
   addIdentity: { body: async ({ provider }) => ({ join_token: await buildIdentityJoin(provider) }) },
   addStudentPasskey: { body: async (club) => newPasskey(await ofStudentsOf(club.id), club.student.token) },
   renameStudentPasskey: {

@@ -1,0 +1,142 @@
+/** Erases the account of an administrator. Only an id without a name stays, because reviews, posts and moderations refer to it (ERS-44). */
+import { Administrator, removedAdministratorName } from '../../entities/identity/administrator.ts';
+import type { Role } from '../../entities/clubs/values.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { foldEmail } from '../../platform/core/text/text.policy.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
+import { StaleRead, type Queries, type Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { recordEntry } from '../audit/entries.ts';
+import { clubsWithoutOtherOwner, LastOwner } from '../clubs/membership-rules.ts';
+import { contextsInLockOrder } from '../contexts.ts';
+import type { VaultDeps } from '../deps.ts';
+import { recordErasure } from '../erasures/erasures.ts';
+import { accountErased } from '../identity/accounts/credentials.ts';
+import { withdrawTokensOf } from '../mail/codes/one-time-tokens.ts';
+import { endMembership } from './leaving.ts';
+
+/** The request, for the audit logs of the clubs. */
+interface ErasureRequest {
+  administratorId: Id;
+  /** The own address, as the person typed it. */
+  typedEmail: string;
+  requestId: string;
+  /** The network of the caller. */
+  network: string;
+}
+
+/**
+ * Erases an account, in one transaction. Afterwards the address can sign up again, as a new account. The picture's object follows with the
+ * next round of maintenance.
+ * @throws DomainError unauthenticated, if the account was erased meanwhile; invalid_request, if another address was typed; last_owner with
+ * all clubs that would be left without an owner
+ */
+export async function eraseOwnAccount(deps: VaultDeps, request: ErasureRequest, now: Date): Promise<void> {
+  const { administratorId, typedEmail } = request;
+  await deps.db.transaction(async (tx) => {
+    const email = await addressOf(tx, administratorId);
+    if (foldEmail(typedEmail) !== email)
+      throw new DomainError('invalid_request', 'email must be the address of this account.');
+    const memberships = await lockMemberships(tx, administratorId);
+    await endAll(tx, { request, email, memberships }, now);
+    await lockAccount(tx, administratorId);
+    await eraseRows(tx, deps, { administratorId, email, clubIds: memberships.map(({ clubId }) => clubId) }, now);
+    await recordErasure(
+      tx,
+      { kind: 'administrator', subjectId: administratorId, clubId: null, requestedBy: administratorId },
+      now,
+    );
+  });
+}
+
+/** @throws DomainError unauthenticated */
+async function addressOf(db: Queries, administratorId: Id): Promise<string> {
+  const account = await db.one<{ email: string }>(
+    sql`SELECT email FROM administrators WHERE id = ${administratorId} AND removed_at IS NULL`,
+  );
+  if (!account) throw accountErased();
+  return account.email;
+}
+
+interface OwnMembership {
+  clubId: Id;
+  role: Role;
+}
+
+/**
+ * Locks the clubs in the order of their ids, so that two owners of the same clubs do not wait for each other.
+ * @returns the memberships under the locks
+ * @throws StaleRead if the person became a member of another club meanwhile. DomainError last_owner
+ */
+async function lockMemberships(tx: Transaction, administratorId: Id): Promise<OwnMembership[]> {
+  const locked = await tx.rows<{ id: Id }>(sql`
+    SELECT id FROM clubs WHERE id IN (SELECT club_id FROM memberships WHERE administrator_id = ${administratorId})
+     ORDER BY id FOR NO KEY UPDATE`);
+  const lockedIds = new Set(locked.map(({ id }) => id));
+  const memberships = await tx.rows<OwnMembership>(sql`
+    SELECT club_id AS "clubId", role FROM memberships WHERE administrator_id = ${administratorId} ORDER BY club_id`);
+  if (memberships.some(({ clubId }) => !lockedIds.has(clubId))) throw new StaleRead();
+  const owned = memberships.filter(({ role }) => role === 'owner').map(({ clubId }) => clubId);
+  const ownerless = await clubsWithoutOtherOwner(tx, owned, administratorId);
+  if (ownerless.length > 0) throw new LastOwner(ownerless);
+  return memberships;
+}
+
+/**
+ * Ends the memberships, the open invitations to the address, and the mailed tokens. This comes before the lock of the account, because
+ * bookings, acceptances of invitations and uses of tokens lock these rows before the account.
+ */
+async function endAll(
+  tx: Transaction,
+  { request, email, memberships }: { request: ErasureRequest; email: string; memberships: readonly OwnMembership[] },
+  now: Date,
+): Promise<void> {
+  const { administratorId, requestId, network } = request;
+  const actor = { kind: 'administrator', id: administratorId } as const;
+  const records = [{ kind: 'administrator', id: administratorId }];
+  for (const { clubId, role } of memberships) {
+    await endMembership(tx, { clubId, administratorId, role }, now);
+    const entry = { clubId, actor, operation: 'eraseOwnAccount', records, fields: ['email'], requestId, network };
+    await recordEntry(tx, entry, now);
+  }
+  await tx.run(sql`DELETE FROM invitations WHERE email = ${email}`);
+  await withdrawTokensOf(tx, { administratorId });
+}
+
+/** @throws StaleRead if the person accepted an invitation or opened a club meanwhile. DomainError unauthenticated */
+async function lockAccount(tx: Transaction, administratorId: Id): Promise<void> {
+  const account = await tx.one(
+    sql`SELECT 1 FROM administrators WHERE id = ${administratorId} AND removed_at IS NULL FOR UPDATE`,
+  );
+  if (!account) throw accountErased();
+  const missed = await tx.one(sql`SELECT 1 FROM memberships WHERE administrator_id = ${administratorId} LIMIT 1`);
+  if (missed) throw new StaleRead();
+}
+
+async function eraseRows(
+  tx: Transaction,
+  { vault }: VaultDeps,
+  account: { administratorId: Id; email: string; clubIds: readonly Id[] },
+  now: Date,
+): Promise<void> {
+  const { administratorId, email } = account;
+  const erased = { ...account, addressKey: addressKeyOf(vault, email) };
+  for (const { eraseAdministrator } of contextsInLockOrder) await eraseAdministrator?.(tx, erased, now);
+  await tx.manager.update(
+    Administrator,
+    { id: administratorId },
+    {
+      name: removedAdministratorName,
+      email: null,
+      passwordHash: null,
+      verifiedAt: null,
+      language: null,
+      phone: null,
+      phoneVerifiedAt: null,
+      hasSecondFactor: false,
+      avatarKey: null,
+      removedAt: now,
+    },
+  );
+}

@@ -1,6 +1,6 @@
 /** The answers of the context `media` to the questions that concern every context (domain/questions.ts). */
 import { folding, type ContextQuestions } from '../questions.ts';
-import { closeMedia } from './closing.ts';
+import { closeMedia } from './erasure/closing.ts';
 import { eraseDue, purgeStudentFromMedia } from './erasure/erasure.ts';
 import { eraseLeftovers } from './erasure/leftovers.ts';
 import { followVideoHosting } from './erasure/expiry.ts';

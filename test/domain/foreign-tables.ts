@@ -177,6 +177,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['administrators', 'memberships'], reason: 'Informs the owners and admins of the club by mail.' },
     ],
+    writes: [{ tables: ['clubs'], reason: 'Marks a club whose erasure begins.' }],
   },
   identity: {
     reads: [
@@ -293,6 +294,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   },
   sales: {
     reads: [
+      { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['enrollments'], reason: 'Shows the access that a purchase granted.' },
       { tables: ['students'], reason: people },
     ],

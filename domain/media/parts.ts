@@ -12,7 +12,7 @@ import { MediaTranscription } from '../../entities/media/media-transcription.ts'
 import { MediaUpload } from '../../entities/media/media-upload.ts';
 import { MediaUse } from '../../entities/media/media-use.ts';
 import { folding, type ContextQuestions } from '../questions.ts';
-import { closeMedia } from './closing.ts';
+import { closeMedia } from './erasure/closing.ts';
 import { eraseDue, purgeStudentFromMedia } from './erasure/erasure.ts';
 import { eraseLeftovers } from './erasure/leftovers.ts';
 import { countFilesOfPerson } from './erasure/remains.ts';

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
 import { clubClosers } from '../../domain/contexts.ts';
 import { closeClub } from '../../domain/erasures/closing.ts';
+import { codeAlphabet, completeCode } from '../../domain/learning/certificates/code.policy.ts';
 import { newKey } from '../../domain/identity/api-keys/key-format.ts';
 import { issueToken, tokenText, type TokenOwner } from '../../domain/mail/codes/one-time-tokens.ts';
 import type { TokenPurpose } from '../../entities/mail/values.ts';
@@ -29,7 +30,7 @@ const ofEachAnswer = new Set(['date', 'x-request-id', 'server-timing', 'tracepar
 const uuids = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** The status, the headers and the bytes of an answer. Ids of requests for codes are random in every answer. */
-const shown = ({ status, headers, text }: Answer) => ({
+const visible = ({ status, headers, text }: Answer) => ({
   status,
   headers: Object.fromEntries([...headers].filter(([name]) => !ofEachAnswer.has(name))),
   text: text.replaceAll(uuids, 'an id'),
@@ -46,7 +47,7 @@ async function close(clubId: Id): Promise<void> {
 interface Door {
   /** Takes what a caller needs, while the club is open. */
   prepare: (club: FurnishedClub) => Promise<Record<string, string>>;
-  /** The same for a club, a token or an address that never existed. */
+  /** Names of a club, a token or an address that never existed. */
   missing: Record<string, string>;
   send: (names: Record<string, string>) => Promise<Answer>;
 }
@@ -86,6 +87,16 @@ const doors: Readonly<Record<string, Door>> = {
     missing: noOne,
     send: ({ club, email }) => post('/v1/auth/verify-email/resend', { club_id: club, email }),
   },
+  'a right code': {
+    async prepare(club) {
+      const { db, vault } = await testDeps();
+      const purpose = 'student_code';
+      const id = await db.transaction((tx) => issueToken(tx, vault, { purpose, owner: ofStudent(club) }, new Date()));
+      return { ...(await ofClub(club)), id, code: tokenText(vault, purpose, id) };
+    },
+    missing: { ...noOne, id: newId(), code: '000000' },
+    send: ({ club, email, id, code }) => post('/v1/auth/code/exchange', { club_id: club, email, code_id: id, code }),
+  },
   'a confirmation of an address': {
     prepare: issue('student_verify_email', ofStudent),
     missing: { token: noToken },
@@ -106,23 +117,16 @@ const doors: Readonly<Record<string, Door>> = {
     missing: noOne,
     send: ({ club, email }) => post('/v1/auth/code', { club_id: club, email }),
   },
-  'a right code': {
-    async prepare(club) {
-      const { db, vault } = await testDeps();
-      const purpose = 'student_code';
-      const id = await db.transaction((tx) => issueToken(tx, vault, { purpose, owner: ofStudent(club) }, new Date()));
-      return { ...(await ofClub(club)), id, code: tokenText(vault, purpose, id) };
-    },
-    missing: { ...noOne, id: newId(), code: '000000' },
-    send: ({ club, email, id, code }) => post('/v1/auth/code/exchange', { club_id: club, email, code_id: id, code }),
-  },
   'a session link': {
     prepare: async (club) => ({ club: club.id, token: (await buildSessionLink(club.id, club.student.id)).token }),
     missing: { club: noClub, token: noToken },
     send: ({ club, token }) => post('/v1/auth/session-links/exchange', { club_id: club, token }),
   },
   'an invitation of an administrator': {
-    prepare: issue('administrator_invitation', ({ records }) => ({ invitationId: records.invitation })),
+    async prepare(club) {
+      await query(`UPDATE invitations SET invited_by = NULL WHERE id = $1`, club.records.invitation);
+      return issue('administrator_invitation', ({ records }) => ({ invitationId: records.invitation }))(club);
+    },
     missing: { token: noToken },
     send: ({ token }) =>
       post('/v1/auth/admin/invitations/accept', { token, name: 'Grace', password: 'mast and boom 7' }),
@@ -138,10 +142,13 @@ const doors: Readonly<Record<string, Door>> = {
     send: ({ slug }) => call('GET', `/v1/clubs/by-slug/${slug}`),
   },
   'the code of a certificate': {
-    prepare: async ({ records }) => ({
-      code: await textOf(`SELECT code AS text FROM certificates WHERE id = $1`, records.certificate),
-    }),
-    missing: { code: 'ABCDEF012345' },
+    async prepare({ records }) {
+      const drawn = Array.from(randomBytes(11), (byte) => codeAlphabet[byte % codeAlphabet.length]).join('');
+      const code = completeCode(drawn);
+      await query(`UPDATE certificates SET code = $2 WHERE id = $1`, records.certificate, code);
+      return { code };
+    },
+    missing: { code: completeCode('ABCDEFGHJKM') },
     send: ({ code }) => call('GET', `/certificates/${code}`),
   },
   'an unsubscribe link': {
@@ -155,7 +162,10 @@ const doors: Readonly<Record<string, Door>> = {
     send: ({ club, token }) => call('GET', `/v1/clubs/${club}/classroom/mail/unsubscribe/${token}`),
   },
   'a public image': {
-    prepare: async ({ records }) => ({ id: records.logo }),
+    async prepare({ records: { logo: id } }) {
+      await query(`UPDATE media SET object_key = 'public/' || id, size_bytes = 1 WHERE id = $1`, id);
+      return { id };
+    },
     missing: { id: newId() },
     send: ({ id }) => call('GET', `/public/media/${id}/preview`),
   },
@@ -169,13 +179,14 @@ const doors: Readonly<Record<string, Door>> = {
 describe('a club whose erasure has begun', () => {
   let closed: FurnishedClub;
   let open: FurnishedClub;
+  let visited: FurnishedClub;
   const names = new Map<string, Record<string, string>>();
-  const openNames = new Map<string, Record<string, string>>();
+  const visitedNames = new Map<string, Record<string, string>>();
   before(async () => {
-    [closed, open] = [await buildFurnishedClub(), await buildFurnishedClub()];
+    [closed, open, visited] = [await buildFurnishedClub(), await buildFurnishedClub(), await buildFurnishedClub()];
     for (const [title, { prepare }] of Object.entries(doors)) {
       names.set(title, await prepare(closed));
-      openNames.set(title, await prepare(open));
+      visitedNames.set(title, await prepare(visited));
     }
     await close(closed.id);
   });
@@ -185,47 +196,47 @@ describe('a club whose erasure has begun', () => {
     operation: (typeof inClub)[number],
     clubId: Id,
     token: string,
-    sent: Pick<Call, 'body' | 'raw' | 'headers'>,
-  ) => call(operation.method.toUpperCase(), pathOf(operation, { clubId }), { token, ...sent });
+    request: Pick<Call, 'body' | 'raw' | 'headers'>,
+  ) => call(operation.method.toUpperCase(), pathOf(operation, { clubId }), { token, ...request });
 
   describe('answers its owner like a missing club, byte for byte', () => {
     for (const operation of inClub.filter(({ auth }) => auth.includes('admin')))
       it(nameOf(operation), async () => {
-        const sent = sentTo(operation);
+        const request = sentTo(operation);
         const [answer, missing] = [
-          await send(operation, closed.id, closed.owner.token, sent),
-          await send(operation, noClub, closed.owner.token, sent),
+          await send(operation, closed.id, closed.owner.token, request),
+          await send(operation, noClub, closed.owner.token, request),
         ];
         expect(missing.status).to.equal(403);
-        expect(shown(answer)).to.deep.equal(shown(missing));
+        expect(visible(answer)).to.deep.equal(visible(missing));
       });
   });
 
   describe('refuses its API keys like unknown keys', () => {
     for (const operation of inClub.filter(({ scope }) => scope !== undefined))
       it(nameOf(operation), async () => {
-        const sent = sentTo(operation);
+        const request = sentTo(operation);
         const [answer, unknown] = [
-          await send(operation, closed.id, closed.program.token, sent),
-          await send(operation, closed.id, newKey(newId()), sent),
+          await send(operation, closed.id, closed.program.token, request),
+          await send(operation, closed.id, newKey(newId()), request),
         ];
         expect(unknown.status).to.equal(401);
-        expect(shown(answer)).to.deep.equal(shown(unknown));
+        expect(visible(answer)).to.deep.equal(visible(unknown));
       });
   });
 
   describe('refuses the sessions of its students like ended sessions', () => {
     for (const operation of everyOperation.filter(({ auth }) => auth.includes('student')))
       it(nameOf(operation), async () => {
-        const sent = sentTo(operation);
+        const request = sentTo(operation);
         const path = pathOf(operation, { clubId: closed.id });
         const [answer, ended] = await Promise.all(
           [closed.student.token, `cls_${noToken}`].map((token) =>
-            call(operation.method.toUpperCase(), path, { token, ...sent }),
+            call(operation.method.toUpperCase(), path, { token, ...request }),
           ),
         );
         expect(ended?.status).to.equal(401);
-        expect(answer && shown(answer)).to.deep.equal(ended && shown(ended));
+        expect(answer && visible(answer)).to.deep.equal(ended && visible(ended));
       });
   });
 
@@ -233,20 +244,20 @@ describe('a club whose erasure has begun', () => {
     for (const [title, { send: knock, missing }] of Object.entries(doors))
       it(title, async () => {
         const [answer, unknown] = [await knock(names.get(title) ?? {}), await knock(missing)];
-        expect(shown(answer)).to.deep.equal(shown(unknown));
+        expect(visible(answer)).to.deep.equal(visible(unknown));
       });
 
     it('a sign-in with a passkey', async () => {
       const paths = await ofStudentsOf(open.id);
       const authenticator = await addPasskey(paths, open.student.token);
       const options = await post('/v1/auth/passkeys/options', { club_id: closed.id });
-      expect(shown(options).status).to.equal(200);
+      expect(visible(options).status).to.equal(200);
       const passkey = authenticator.get(options.body.data);
       const [answer, unknown] = [
         await post('/v1/auth/passkeys/sign-in', { club_id: closed.id, passkey }),
         await post('/v1/auth/passkeys/sign-in', { club_id: noClub, passkey }),
       ];
-      expect(shown(answer)).to.deep.equal(shown(unknown));
+      expect(visible(answer)).to.deep.equal(visible(unknown));
     });
 
     it('a download of a repository', async () => {
@@ -264,8 +275,8 @@ describe('a club whose erasure has begun', () => {
   it('answers otherwise at the same doors while it is open', async () => {
     const alike: string[] = [];
     for (const [title, { send: knock, missing }] of Object.entries(doors)) {
-      const [answer, unknown] = [await knock(openNames.get(title) ?? {}), await knock(missing)];
-      if (JSON.stringify(shown(answer)) === JSON.stringify(shown(unknown))) alike.push(title);
+      const [answer, unknown] = [await knock(visitedNames.get(title) ?? {}), await knock(missing)];
+      if (JSON.stringify(visible(answer)) === JSON.stringify(visible(unknown))) alike.push(title);
     }
     // These three doors never show whether an account exists.
     expect(alike).to.deep.equal([

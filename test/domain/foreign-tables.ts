@@ -213,6 +213,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
         reason: 'Finds the callers whose stored answers may name an erased administrator.',
       },
     ],
+    writes: [{ tables: ['clubs'], reason: 'Marks a club whose erasure begins.' }],
   },
   identity: {
     reads: [
@@ -329,6 +330,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   },
   sales: {
     reads: [
+      { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['enrollments'], reason: 'Shows the access that a purchase granted.' },
       { tables: ['students'], reason: people },
     ],

@@ -1,7 +1,7 @@
 /** Ends uploads, the processing of files, moves between buckets and transcriptions of a club that is erased. */
-import { raw, sql } from '../../platform/infra/postgres/sql.ts';
-import type { CloseClub } from '../questions.ts';
-import { removeFiles } from './erasure/erasure.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import type { CloseClub } from '../../questions.ts';
+import { removeFiles } from './erasure.ts';
 
 const filesPerBatch = 200;
 

@@ -40,7 +40,7 @@ const keepsId: Readonly<Record<string, string>> = {
   'community_comments.administrator_id': 'the comment stays',
   'community_moderations.administrator_id': 'the act stays',
   'community_posts.administrator_id': 'the post stays',
-  'community_reactions.author_id': 'the reaction stays in the counts, which name nobody',
+  'community_reactions.author_id': 'the reaction stays in the counts, without a name',
   'erasures.requested_by': 'the record of the erasure',
   'erasures.subject_id': 'the record of the erasure',
   'mentorship_sessions.mentor_id': 'the past and canceled sessions of students stay',

@@ -98,7 +98,7 @@ function anotherPerson(
     rebuild,
   }: { clubIds: Readonly<Record<ClubName, Id>>; rebuild: (name: CallerName, club: ClubName) => Promise<Id> },
 ): Promise<Id> {
-  if (club === undefined) return buildAdministrator().then(({ id }) => id); // the former one has erased the account
+  if (club === undefined) return buildAdministrator().then(({ id }) => id); // the former person has erased the account
   return role === undefined ? rebuild(name, club) : memberOf(clubIds[club], role);
 }
 

@@ -100,8 +100,15 @@ async function endAll(
     const entry = { clubId, actor, operation: 'eraseOwnAccount', records, fields: ['email'], requestId, network };
     await recordEntry(tx, entry, now);
   }
-  await tx.run(sql`DELETE FROM invitations WHERE email = ${email}`);
+  await endInvitationsTo(tx, email);
   await withdrawTokensOf(tx, { administratorId });
+}
+
+/** An acceptance uses the token before the invitation, so this function deletes the tokens first. */
+async function endInvitationsTo(tx: Transaction, email: string): Promise<void> {
+  const invitations = await tx.rows<{ id: Id }>(sql`SELECT id FROM invitations WHERE email = ${email} ORDER BY id`);
+  for (const { id } of invitations) await withdrawTokensOf(tx, { invitationId: id });
+  await tx.run(sql`DELETE FROM invitations WHERE email = ${email}`);
 }
 
 /** @throws StaleRead if the person accepted an invitation or opened a club meanwhile. DomainError unauthenticated */

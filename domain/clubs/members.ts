@@ -63,7 +63,7 @@ const membersOf = (clubId: Id, now: Date) => sql`FROM (
          administrator.email, administrator.name, NULL::uuid AS "invitationId", NULL::timestamptz AS "expiresAt",
          NULL::timestamptz AS "mailWithheldUntil", administrator.has_second_factor AS "hasSecondFactor"
     FROM memberships membership JOIN administrators administrator ON administrator.id = membership.administrator_id
-   WHERE membership.club_id = ${clubId}
+   WHERE membership.club_id = ${clubId} AND administrator.removed_at IS NULL
   UNION ALL
   SELECT NULL, role, invited_at, email, NULL, id, expires_at,
          (SELECT max(mail.next_attempt_at) FROM transactional_mails mail

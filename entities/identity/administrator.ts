@@ -8,11 +8,11 @@ import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 export const removedAdministratorName = 'Removed administrator';
 
 @Entity('administrators')
+@Check('administrators_removed_is_anonymous', '(removed_at IS NULL) = (email IS NOT NULL)')
 @Check(
-  'administrators_removed_is_anonymous',
-  `CASE WHEN removed_at IS NULL THEN email IS NOT NULL
-             ELSE num_nonnulls(email, password_hash, verified_at, language, phone, phone_verified_at, avatar_key) = 0
-                  AND NOT has_second_factor END`,
+  'administrators_removed_has_no_data',
+  `removed_at IS NULL
+        OR num_nonnulls(password_hash, verified_at, language, phone, phone_verified_at, avatar_key) = 0 AND NOT has_second_factor`,
 )
 export class Administrator {
   @PrimaryColumn({ type: 'uuid' })

@@ -25,7 +25,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   administrators: {
     reads: [
       {
-        tables: ['administrators', 'clubs', 'memberships'],
+        tables: ['administrators', 'clubs', 'invitations', 'memberships'],
         reason: 'The use cases of administrators span several contexts.',
       },
     ],

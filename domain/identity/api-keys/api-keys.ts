@@ -258,7 +258,7 @@ async function mailOwners(tx: Transaction, vault: Vault, clubId: Id, now: Date):
   const owners = await tx.rows<{ id: Id; email: string }>(
     sql`SELECT administrator.id, administrator.email
        FROM memberships JOIN administrators administrator ON administrator.id = memberships.administrator_id
-      WHERE memberships.club_id = ${clubId} AND memberships.role = 'owner' ORDER BY administrator.id`,
+      WHERE memberships.club_id = ${clubId} AND memberships.role = 'owner' AND administrator.removed_at IS NULL ORDER BY administrator.id`,
   );
   for (const { id: administratorId, email } of owners) {
     await requestMail(tx, vault, { template: 'api_key_created', clubId, recipient: { administratorId }, email }, now);

@@ -67,7 +67,7 @@ export async function findChallenge(db: Queries, token: string, now: Date): Prom
   return db.one<PendingSignIn>(sql`SELECT ${columns(SignInChallenge, ['administratorId', 'providerId', 'clubId', 'openedBy'], 'challenge')},
           administrator.email
      FROM sign_in_challenges challenge JOIN administrators administrator ON administrator.id = challenge.administrator_id
-    WHERE challenge.token_hash = ${sha256(token)} AND challenge.expires_at > ${now}`);
+    WHERE challenge.token_hash = ${sha256(token)} AND challenge.expires_at > ${now} AND administrator.removed_at IS NULL`);
 }
 
 /** Uses a challenge: deletes it in the transaction that opens the session. @returns whether this call used it */

@@ -18,7 +18,9 @@ export async function mailAboutFactors(
   administratorId: Id,
   now: Date,
 ): Promise<void> {
-  const account = await tx.one<{ email: string }>(sql`SELECT email FROM administrators WHERE id = ${administratorId}`);
+  const account = await tx.one<{ email: string }>(
+    sql`SELECT email FROM administrators WHERE id = ${administratorId} AND removed_at IS NULL`,
+  );
   if (!account) return;
   await requestMail(tx, vault, { template, clubId: null, recipient: { administratorId }, email: account.email }, now);
 }

@@ -38,7 +38,7 @@ export async function beginTotp(
     const row = { id, administratorId, kind: 'totp', name, secret: vault.seal(secret, id), createdAt: now } as const;
     await tx.manager.insert(SecondFactor, row);
     const account = await tx.one<{ email: string }>(
-      sql`SELECT email FROM administrators WHERE id = ${administratorId}`,
+      sql`SELECT email FROM administrators WHERE id = ${administratorId} AND removed_at IS NULL`,
     );
     const expiresAt = new Date(now.getTime() + factorRules.setupLifetimeMs);
     const uri = uriOf(secret, { issuer: new URL(publicUrl).hostname, label: account?.email ?? '' });

@@ -51,6 +51,6 @@ const findAccount = {
     ),
   admin: (tx: Transaction, id: Id, now: Date) =>
     tx.one<Account>(
-      sql`SELECT email, NULL::uuid AS "clubId" FROM administrators WHERE id = ${id} AND verified_at < ${now}`,
+      sql`SELECT email, NULL::uuid AS "clubId" FROM administrators WHERE id = ${id} AND verified_at < ${now} AND removed_at IS NULL`,
     ),
 } as const satisfies Record<CallerKind, unknown>;

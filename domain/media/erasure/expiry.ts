@@ -167,7 +167,8 @@ async function warnOnceADay(tx: Transaction, vault: Vault, clubId: Id, now: Date
   const administrators = await tx.rows<{ id: Id; email: string }>(sql`
     SELECT administrator.id, administrator.email
       FROM memberships JOIN administrators administrator ON administrator.id = memberships.administrator_id
-     WHERE memberships.club_id = ${clubId} AND memberships.role IN ('owner', 'admin') ORDER BY administrator.id`);
+     WHERE memberships.club_id = ${clubId} AND memberships.role IN ('owner', 'admin') AND administrator.removed_at IS NULL
+     ORDER BY administrator.id`);
   for (const { id: administratorId, email } of administrators)
     await requestMail(tx, vault, { template: 'media_expiring', clubId, recipient: { administratorId }, email }, now);
 }

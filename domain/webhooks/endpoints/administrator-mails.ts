@@ -16,7 +16,8 @@ export async function mailAdministrators(
   const administrators = await tx.rows<{ id: Id; email: string }>(
     sql`SELECT administrator.id, administrator.email
        FROM memberships JOIN administrators administrator ON administrator.id = memberships.administrator_id
-      WHERE memberships.club_id = ${clubId} AND memberships.role IN ('owner', 'admin') ORDER BY administrator.id`,
+      WHERE memberships.club_id = ${clubId} AND memberships.role IN ('owner', 'admin') AND administrator.removed_at IS NULL
+      ORDER BY administrator.id`,
   );
   for (const { id, email } of administrators) {
     const recipient = { administratorId: id };

@@ -74,6 +74,7 @@ export const bodies: Partial<Record<OperationId, BodyMaker>> = {
   requestStudentCode: addressed('student.email'),
   resendAdministratorVerification: addressed('administrator.email'),
   requestAdministratorPasswordReset: addressed('administrator.email'),
+  eraseOwnAccount: addressed('administrator.email'),
   verifyStudentEmail: withToken(['student_verify_email', 'student_invitation']),
   verifyAdministratorEmail: withToken(['administrator_verify_email']),
   confirmStudentPasswordReset: withToken(['student_reset_password'], () => ({ password })),

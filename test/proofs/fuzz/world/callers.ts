@@ -83,11 +83,23 @@ export async function restoreCallers(
       continue;
     }
     const standing = await standingOf({ ...caller, kind }, club && clubIds[club]);
-    const isSame = standing.isSamePerson || club === undefined;
-    if (isSame && standing.hasSession) continue;
-    const personId = isSame ? id : await (role === undefined ? rebuild(name, club) : memberOf(clubIds[club], role));
+    const { isSamePerson } = standing;
+    if (isSamePerson && standing.hasSession) continue;
+    const personId = isSamePerson ? id : await anotherPerson(name, { club, role }, { clubIds, rebuild });
     callers[name] = { ...caller, id: personId, token: await newSession(kind, personId) };
   }
+}
+
+function anotherPerson(
+  name: CallerName,
+  { club, role }: { club: ClubName | undefined; role: Role | undefined },
+  {
+    clubIds,
+    rebuild,
+  }: { clubIds: Readonly<Record<ClubName, Id>>; rebuild: (name: CallerName, club: ClubName) => Promise<Id> },
+): Promise<Id> {
+  if (club === undefined) return buildAdministrator().then(({ id }) => id); // the former person has erased the account
+  return role === undefined ? rebuild(name, club) : memberOf(clubIds[club], role);
 }
 
 /** Returns whether the key is active, has its scopes, and is accepted from every network. Owners and admins may change keys. */
@@ -107,7 +119,8 @@ async function standingOf(
   const source = await testDatabase();
   const person =
     kind === 'admin'
-      ? `$2::text IS NULL OR EXISTS (SELECT FROM memberships WHERE administrator_id = $3 AND club_id = $4 AND role = $2)`
+      ? `$2::text IS NULL AND EXISTS (SELECT FROM administrators WHERE id = $3 AND removed_at IS NULL)
+         OR EXISTS (SELECT FROM memberships WHERE administrator_id = $3 AND club_id = $4 AND role = $2)`
       : `$2::text IS NULL AND EXISTS (SELECT FROM students WHERE id = $3 AND club_id = $4 AND removed_at IS NULL)`;
   const sessions = kind === 'admin' ? 'administrator_sessions' : 'student_sessions';
   const fresh = role === 'owner' ? `created_at > $5::timestamptz - interval '${freshForMs} milliseconds'` : 'true';

@@ -25,7 +25,8 @@ async function findAlive(db: Queries, erasures: readonly MarkedErasure[]): Promi
   const clubOf = new Map<Id, Id | null>();
   for (const [kind, found] of Map.groupBy(erasures, (erasure) => erasure.kind)) {
     const ids = found.map(({ subjectId }) => subjectId);
-    for (const { id, clubId } of await db.rows<{ id: Id; clubId: Id | null }>(aliveRows[kind](ids))) clubOf.set(id, clubId);
+    for (const { id, clubId } of await db.rows<{ id: Id; clubId: Id | null }>(aliveRows[kind](ids)))
+      clubOf.set(id, clubId);
   }
   return erasures.filter(({ subjectId, clubId }) => clubOf.get(subjectId) === clubId);
 }

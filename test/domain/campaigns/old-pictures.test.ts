@@ -123,10 +123,7 @@ describe('older copies of mail pictures', () => {
     const campaignIds: Id[] = [];
     for (let count = 0; count < 101; count++) campaignIds.push(await buildCampaigns(clubId, [mediaId]));
     const [first = '', last = ''] = [campaignIds[0], campaignIds.at(-1)];
-    const keys = [
-      await store(pictureNameOf(vault, first, mediaId)),
-      await store(pictureNameOf(vault, last, mediaId)),
-    ];
+    const keys = [await store(pictureNameOf(vault, first, mediaId)), await store(pictureNameOf(vault, last, mediaId))];
     const away = { remove: () => Promise.reject(new Error('The store is away')) };
     expect(await erase(away).catch((error: Error) => error.message)).to.equal('The store is away');
     expect(await Promise.all(keys.map(exists))).to.deep.equal([true, true]);

@@ -49,7 +49,11 @@ describe('the erasure of a person outside Postgres', () => {
   const carryFacts = async () => {
     const { db } = await testDeps();
     for (const { id, type, occurredAt } of await db.manager.findBy(Fact, { clubId: club.id, studentId })) {
-      await fanOut(db, { id, clubId: club.id, type, studentId, subjectId: null, details: null, occurredAt }, occurredAt);
+      await fanOut(
+        db,
+        { id, clubId: club.id, type, studentId, subjectId: null, details: null, occurredAt },
+        occurredAt,
+      );
       await db.manager.delete(Fact, { clubId: club.id, id });
     }
   };
@@ -142,7 +146,9 @@ describe('the erasure of a person outside Postgres', () => {
     await carryFacts();
     expect(await step(studentId, after(10 * second))).to.deep.include({ left: { files: 0, receivers: 1 } });
     const { db } = await testDeps();
-    await db.run(sql`UPDATE webhook_deliveries SET status = 'failed', completed_at = now() WHERE endpoint_id = ${endpointId}`);
+    await db.run(
+      sql`UPDATE webhook_deliveries SET status = 'failed', completed_at = now() WHERE endpoint_id = ${endpointId}`,
+    );
     expect(await step(studentId, after(20 * second))).to.deep.equal({ done: true, outcome: 'completed' });
   });
 

@@ -127,7 +127,18 @@ async function run(directory: string, facts: number, stops: Scene['stops']): Pro
   };
 
   const { subjects, removed, point } = await load({ build, stack, backup, env, receipts, stops }, facts);
-  const scene: Scene = { build, directory: stackDirectory, stack, backup, env, receipts, subjects, removed, point, stops };
+  const scene: Scene = {
+    build,
+    directory: stackDirectory,
+    stack,
+    backup,
+    env,
+    receipts,
+    subjects,
+    removed,
+    point,
+    stops,
+  };
   let isWhole = true;
   for (const way of Object.keys(waysBack) as WayBack[]) {
     const { lostFacts, stuck, again } = await comeBack(scene, way);

@@ -40,7 +40,12 @@ async function expectMarked(source: DataSource, subjects: readonly Subject[]): P
 /** @param point the restore point, in ISO 8601 */
 export async function eraseAgain(
   source: DataSource,
-  { build, env, removed, point }: {
+  {
+    build,
+    env,
+    removed,
+    point,
+  }: {
     build: InstalledBuild;
     env: Readonly<Record<string, string>>;
     removed: readonly Subject[];

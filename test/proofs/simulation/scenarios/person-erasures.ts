@@ -77,7 +77,11 @@ export async function personErasures(sim: Simulation, ground: Footing): Promise<
           subjectId,
         ]);
         const isWaiting = status === 'objects' && rows.length > 0;
-        mustHold(status === 'completed' || isWaiting, 'all work ends', () => `the erasure of ${subjectId} is ${status}`);
+        mustHold(
+          status === 'completed' || isWaiting,
+          'all work ends',
+          () => `the erasure of ${subjectId} is ${status}`,
+        );
         if (!isWaiting) await expectNothingLeft(subjectId);
       }
       for (const object of store.objects.keys())

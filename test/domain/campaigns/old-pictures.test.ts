@@ -108,14 +108,14 @@ describe('older copies of mail pictures', () => {
     const other = (await buildClub()).id;
     const mediaId = newId();
     const [ours, theirs] = [await buildCampaigns(clubId, [mediaId]), await buildCampaigns(other, [mediaId])];
-    const [erased, kept] = [
+    const [own, foreign] = [
       await store(pictureNameOf(vault, ours, mediaId)),
       await store(pictureNameOf(vault, theirs, mediaId)),
     ];
     const under = `mail/${other}/${pictureNameOf(vault, theirs, mediaId)}.png`;
     await (await testBucket()).store(under, Buffer.from('the same bytes'), publicBucket);
     await erase();
-    expect([await exists(erased), await exists(kept), await exists(under)]).to.deep.equal([false, true, true]);
+    expect([await exists(own), await exists(foreign), await exists(under)]).to.deep.equal([false, true, true]);
   });
 
   it('are erased in rounds, which continue after an interruption', async () => {

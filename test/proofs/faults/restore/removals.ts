@@ -1,4 +1,4 @@
-/** Removes students after the restore point, and counts those that a restore brings back. */
+/** Removes students after the restore point, and counts the students that a restore brings back. */
 import type { DataSource } from 'typeorm';
 import { until } from '../../../../dev/stack/readiness.ts';
 import type { InstalledBuild } from '../deploy/builds.ts';

@@ -177,6 +177,14 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       },
     ],
   },
+  erasures: {
+    reads: [
+      {
+        tables: ['administrators', 'clubs', 'students'],
+        reason: 'Finds erased records that Postgres has again after a restore (ERS-25).',
+      },
+    ],
+  },
   identity: {
     reads: [
       {
@@ -339,6 +347,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
         reason: 'Informs the administrators of a club whose endpoint has failures.',
       },
       { tables: ['clubs'], reason: settingsOfClub },
+      { tables: ['facts'], reason: 'Finds a removal that is not fanned out yet (ERS-24).' },
       {
         tables: ['upkeep_rounds'],
         reason: 'Each round of upkeep continues at the position of the last round.',

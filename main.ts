@@ -49,7 +49,7 @@ const commands: Readonly<Record<string, Command>> = {
     run: async (since) => (await import('./commands/reconcile-add-ons.ts')).main(since),
   },
   'erase-again': {
-    does: 'erases again what a restore of Postgres to a time brought back, and ends; with --dry-run, only lists it',
+    does: 'erases again what a restore of Postgres brought back, and ends',
     argument: '--since TIME',
     readsArguments: true,
     run: async (...args) => (await import('./commands/erase-again.ts')).main(args),

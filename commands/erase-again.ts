@@ -70,14 +70,14 @@ export async function eraseAllAgain(
     const db = new Database(source, createNotifier(source, ignoreLostNotifications));
     const deps = { db, vault: await readVault(db, config) };
     const counts = { markers: 0, alive: 0, erased: 0, clubs: 0, failed: 0 };
-    const seen = new Set<Id>();
+    const knownIds = new Set<Id>();
     for await (const page of readAlive({ db, storage }, since)) {
       counts.markers += page.markers;
       for (const key of page.unknown) print(`${key} is no marker; it was skipped`);
       for (const erasure of page.alive) {
         const { kind, subjectId } = erasure;
-        if (seen.has(subjectId)) continue; // it has a marker on two days
-        seen.add(subjectId);
+        if (knownIds.has(subjectId)) continue; // it has a marker on two days
+        knownIds.add(subjectId);
         counts.alive += 1;
         if (isDry) {
           print(`${kind} ${subjectId} would be erased`);

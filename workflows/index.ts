@@ -165,10 +165,10 @@ export const personErasure = stepWorkflow<Activities['personErasure'], 'followPe
   'followPersonErasure',
   { startToCloseTimeout: '70s' }, // longer than the lease of 60 s, so that a retry can claim the row again
   {
-    waitingFor: ({ at, left }) =>
-      left === undefined
+    waitingFor: ({ at, remaining }) =>
+      remaining === undefined
         ? `the end of the step of another worker ${inAbout(at - Date.now())}`
-        : `${left.files} files in the bucket and ${left.receivers} receivers; it looks again ${inAbout(at - Date.now())}`,
+        : `${remaining.files} files in the bucket and ${remaining.receivers} receivers; it looks again ${inAbout(at - Date.now())}`,
   },
 );
 

@@ -50,17 +50,17 @@ export async function eraseOldMailPictures(
      WHERE id > coalesce((SELECT pictures_after FROM erasures WHERE subject_id = ${clubId}), '00000000-0000-0000-0000-000000000000')
      ORDER BY id LIMIT ${causesARound}`);
   const ends = performance.now() + roundMs;
-  let done: Id | undefined;
+  let lastId: Id | undefined;
   for (const cause of causes) {
     if (performance.now() > ends) break;
     for (const name of namesOf(vault, cause))
       for await (const key of storage.list(`${mailPicturePrefix}${name}.`)) await storage.remove(key);
-    done = cause.id;
+    lastId = cause.id;
   }
-  if (done !== undefined)
+  if (lastId !== undefined)
     await db.run(sql`
-      UPDATE erasures SET pictures_after = ${done} WHERE subject_id = ${clubId} AND coalesce(pictures_after < ${done}, true)`);
-  return { more: causes.length === causesARound || done !== causes.at(-1)?.id };
+      UPDATE erasures SET pictures_after = ${lastId} WHERE subject_id = ${clubId} AND coalesce(pictures_after < ${lastId}, true)`);
+  return { more: causes.length === causesARound || lastId !== causes.at(-1)?.id };
 }
 
 const namesInAddresses = /\/mail\/([0-9a-f]{64})\./g;

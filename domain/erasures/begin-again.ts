@@ -12,11 +12,11 @@ export async function beginClubErasureAgain(db: Database, clubId: Id, now: Date)
   return db.transaction(async (tx) => {
     const club = await tx.one(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
     if (!club) return false;
-    const begun = await tx.run(sql`
+    const changedRows = await tx.run(sql`
       INSERT INTO erasures AS erasure (id, kind, subject_id, club_id, requested_at, erases_at, status, looks_at)
       VALUES (${newId()}, 'club', ${clubId}, ${clubId}, ${now}, ${now}, 'closing', ${now})
       ON CONFLICT (subject_id) DO UPDATE SET status = 'closing', erases_at = ${now}, looks_at = ${now}
        WHERE erasure.status = 'planned'`);
-    return begun > 0;
+    return changedRows > 0;
   });
 }

@@ -25,7 +25,7 @@ export type PersonErasureStep =
       /** Unix milliseconds. */
       at: number;
       /** Absent if another worker has the lease. */
-      left?: { files: number; receivers: number };
+      remaining?: { files: number; receivers: number };
     };
 
 const secondMs = 1_000;
@@ -48,7 +48,7 @@ export async function stepPersonErasure(
     sql`SELECT id FROM erasures WHERE subject_id = ${subjectId} AND kind <> 'club'`,
   );
   if (!erasure) return { done: true, outcome: 'gone' };
-  let left: Left | undefined;
+  let remaining: Remaining | undefined;
   return runStep<Claimed, PersonErasureStep>({
     claim: () =>
       lease.claim(
@@ -58,13 +58,13 @@ export async function stepPersonErasure(
         sql`SELECT ${columns(Erasure, ['id', 'fence', 'kind', 'subjectId', 'clubId', 'requestedAt', 'counts'])} FROM claimed`,
       ),
     async act(claimed) {
-      left = await look(deps, claimed, new Date(now));
+      remaining = await look(deps, claimed, new Date(now));
     },
-    state: () => readState(db, erasure.id, left),
+    state: () => readState(db, erasure.id, remaining),
   });
 }
 
-interface Left {
+interface Remaining {
   files: number;
   receivers: number;
 }
@@ -74,17 +74,17 @@ async function look(
   { db, storage, remains }: PersonErasureDeps,
   { id, fence, counts, ...person }: Claimed,
   now: Date,
-): Promise<Left> {
+): Promise<Remaining> {
   await writeMarker(storage, person, person.requestedAt);
   const exports = await eraseExports(storage, person);
   const answers = await Promise.all(remains.map((count) => count({ db, storage }, person, now)));
-  const left = {
+  const remaining = {
     files: answers.reduce((sum, { files = 0 }) => sum + files, 0),
     receivers: answers.reduce((sum, { receivers = 0 }) => sum + receivers, 0),
   };
   // The first look counts the files. Later looks add exports that were being written at that time.
-  const files = (counts.buckets?.['private'] ?? left.files) + exports;
-  const isComplete = left.files + left.receivers === 0;
+  const files = (counts.buckets?.['private'] ?? remaining.files) + exports;
+  const isComplete = remaining.files + remaining.receivers === 0;
   await lease.record(
     db,
     { id, fence },
@@ -95,7 +95,7 @@ async function look(
         : { looksAt: new Date(now.getTime() + waitAfter(now.getTime() - person.requestedAt.getTime())) }),
     },
   );
-  return left;
+  return remaining;
 }
 
 /** @returns the wait in milliseconds */
@@ -113,11 +113,11 @@ async function eraseExports(storage: ObjectStore, { kind, clubId, subjectId }: E
   return count;
 }
 
-async function readState(db: Database, id: Id, left: Left | undefined): Promise<PersonErasureStep> {
+async function readState(db: Database, id: Id, remaining: Remaining | undefined): Promise<PersonErasureStep> {
   const row = await db.one<{ at: Date | null }>(
     sql`SELECT CASE WHEN status = 'objects' THEN greatest(looks_at, lease_until) END AS at FROM erasures WHERE id = ${id}`,
   );
   if (!row) return { done: true, outcome: 'gone' };
   if (row.at === null) return { done: true, outcome: 'completed' };
-  return { done: false, at: row.at.getTime(), ...(left && { left }) };
+  return { done: false, at: row.at.getTime(), ...(remaining && { remaining }) };
 }

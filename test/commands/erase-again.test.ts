@@ -154,9 +154,9 @@ describe('the command erase-again', () => {
     await mark('student', studentId, club.id);
     const deps = await testDeps();
     const erasers = erasersOf(newId());
-    const student: typeof erasers.student = async (given, erasure, now) => {
+    const student: typeof erasers.student = async (commandDeps, erasure, now) => {
       await removeStudent(deps, club.id, studentId, now);
-      await erasers.student(given, erasure, now);
+      await erasers.student(commandDeps, erasure, now);
     };
     expect(await run({ erasers: { ...erasers, student } })).to.deep.equal({
       code: 0,

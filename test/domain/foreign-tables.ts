@@ -194,15 +194,18 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   },
   erasures: {
     reads: [
-      { tables: ['clubs'], reason: settingsOfClub },
-      { tables: ['administrators', 'memberships'], reason: 'Informs the owners and admins of the club by mail.' },
+      {
+        tables: ['clubs', 'administrators', 'students'],
+        reason: 'Locks the club, and finds erased records that Postgres has again after a restore (ERS-25).',
+      },
+      { tables: ['memberships'], reason: 'Informs the owners and admins of the club by mail.' },
       {
         tables: ['facts', 'list_tallies', 'list_tally_changes', 'wakes'],
         reason: 'Erases the rows of a club in the tables of the platform.',
       },
     ],
     writes: [
-      { tables: ['clubs'], reason: 'Closes a club that is erased.' },
+      { tables: ['clubs'], reason: 'Marks a club whose erasure begins.' },
       { tables: ['failing_steps'], reason: 'Deletes the faults of the terminated runs of a club.' },
     ],
   },
@@ -213,7 +216,6 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
         reason: 'Finds the callers whose stored answers may name an erased administrator.',
       },
     ],
-    writes: [{ tables: ['clubs'], reason: 'Marks a club whose erasure begins.' }],
   },
   identity: {
     reads: [
@@ -378,6 +380,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
         reason: 'Informs the administrators of a club whose endpoint has failures.',
       },
       { tables: ['clubs'], reason: settingsOfClub },
+      { tables: ['facts'], reason: 'Finds a removal that is not fanned out yet (ERS-24).' },
       {
         tables: ['upkeep_rounds'],
         reason: 'Each round of upkeep continues at the position of the last round.',

@@ -660,7 +660,7 @@ describe('a run', () => {
     await play.enroll(record.id, ada.id);
     await play.settle();
     const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(play.given[0]?.html ?? '') ?? [];
-    expect(url).to.match(new RegExp(`^${images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
+    expect(url).to.match(new RegExp(`^${images.publicFilesUrl}/mail/${club.id}/[0-9a-f]{64}\\.jpg$`));
     expect((await fetch(url)).headers.get('content-type')).to.equal('image/jpeg');
     expect(play.given[0]?.html, 'as wide as the original').to.match(/<img[^>]* width="20"/);
   });

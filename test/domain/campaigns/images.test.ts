@@ -313,7 +313,7 @@ describe('the images of a campaign', () => {
     const [test, testUrl] = [messages[0], messages.at(-1)].map((message) =>
       imageIn(message?.html).src.replaceAll('&amp;', '&'),
     );
-    expect(testUrl).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/[0-9a-f]{64}\\.gif$`));
+    expect(testUrl).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/${club.id}/[0-9a-f]{64}\\.gif$`));
     const [tested, published] = [await fetched(test ?? ''), await fetched(testUrl ?? '')];
     expect([tested.type, published.type]).to.deep.equal(['image/gif', 'image/gif']);
     expect(published.bytes.equals(tested.bytes)).to.equal(true);

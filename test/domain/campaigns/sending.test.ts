@@ -725,7 +725,7 @@ describe('a campaign', () => {
       await run();
       expect(await uses(), 'the campaign uses the copy, and does not use the image any more (MED-14)').to.equal(0);
       const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(messages[0]?.html ?? '') ?? [];
-      expect(url).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
+      expect(url).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/${club.id}/[0-9a-f]{64}\\.jpg$`));
       const response = await fetch(url);
       expect(response.headers.get('content-type')).to.equal('image/jpeg');
       expect(await sharp(await response.arrayBuffer()).metadata()).to.include({ width: 20, height: 10 });

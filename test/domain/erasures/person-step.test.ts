@@ -92,8 +92,10 @@ describe('the erasure of a person outside Postgres', () => {
 
   it('writes the marker before anything else, and again after a fault', async () => {
     await remove();
-    const away = { put: () => Promise.reject(new Error('The store is away')) };
-    expect(await step(studentId, after(0), away).catch((error: Error) => error.message)).to.equal('The store is away');
+    const unreachable = { put: () => Promise.reject(new Error('The store is away')) };
+    expect(await step(studentId, after(0), unreachable).catch((error: Error) => error.message)).to.equal(
+      'The store is away',
+    );
     const { db } = await testDeps();
     await db.run(sql`UPDATE erasures SET lease_until = NULL WHERE subject_id = ${studentId}`);
     expect((await rowOf(studentId)).status).to.equal('objects');
@@ -107,7 +109,7 @@ describe('the erasure of a person outside Postgres', () => {
     await buildMedia(club.id, { bytes: 'a file of the club' });
     await remove();
     await carryFacts();
-    const waiting = { done: false, at: after(10 * second), left: { files: 2, receivers: 0 } };
+    const waiting = { done: false, at: after(10 * second), remaining: { files: 2, receivers: 0 } };
     expect(await step(studentId, after(0))).to.deep.equal(waiting);
     await eraseAll(new Date(after(0)));
     expect(await step(studentId, after(10 * second))).to.deep.equal({ done: true, outcome: 'completed' });
@@ -121,7 +123,7 @@ describe('the erasure of a person outside Postgres', () => {
     removedAt = new Date();
     await remove();
     await carryFacts();
-    expect(await step(studentId, after(0))).to.deep.include({ left: { files: 1, receivers: 0 } });
+    expect(await step(studentId, after(0))).to.deep.include({ remaining: { files: 1, receivers: 0 } });
     const { db } = await testDeps();
     await eraseDueFiles({ db, storage: await testObjectStore() }, new Date(after(day)));
     expect(await step(studentId, after(day))).to.deep.equal({ done: true, outcome: 'completed' });
@@ -142,9 +144,9 @@ describe('the erasure of a person outside Postgres', () => {
   it('waits for a fact and for pending deliveries of student.removed', async () => {
     const { id: endpointId } = await buildEndpoint(club.id, 'https://receiver.example.com/hook');
     await remove();
-    expect(await step(studentId, after(0))).to.deep.include({ left: { files: 0, receivers: 1 } });
+    expect(await step(studentId, after(0))).to.deep.include({ remaining: { files: 0, receivers: 1 } });
     await carryFacts();
-    expect(await step(studentId, after(10 * second))).to.deep.include({ left: { files: 0, receivers: 1 } });
+    expect(await step(studentId, after(10 * second))).to.deep.include({ remaining: { files: 0, receivers: 1 } });
     const { db } = await testDeps();
     await db.run(
       sql`UPDATE webhook_deliveries SET status = 'failed', completed_at = now() WHERE endpoint_id = ${endpointId}`,
@@ -156,7 +158,7 @@ describe('the erasure of a person outside Postgres', () => {
     await buildEndpoint(club.id, 'https://receiver.example.com/hook');
     await remove();
     await carryFacts();
-    expect(await step(studentId, after(30 * day))).to.deep.include({ left: { files: 0, receivers: 1 } });
+    expect(await step(studentId, after(30 * day))).to.deep.include({ remaining: { files: 0, receivers: 1 } });
     expect(await step(studentId, after(31 * day))).to.deep.equal({ done: true, outcome: 'completed' });
   });
 
@@ -190,7 +192,7 @@ describe('the erasure of a person outside Postgres', () => {
     const key = `media/administrators/${id}/${newId()}`;
     const bucket = await testBucket();
     await bucket.store(key, Buffer.of(1));
-    expect(await step(id, after(0))).to.deep.include({ left: { files: 1, receivers: 0 } });
+    expect(await step(id, after(0))).to.deep.include({ remaining: { files: 1, receivers: 0 } });
     await (await testObjectStore()).remove(key);
     expect(await step(id, after(day))).to.deep.equal({ done: true, outcome: 'completed' });
     const today = `erasures/${removedAt.toISOString().slice(0, 10)}/`;

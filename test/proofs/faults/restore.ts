@@ -1,8 +1,8 @@
 /**
  * `npm run prove -- faults restore` commits facts while Postgres archives its log and is copied. It then notes a point in time, commits
  * more facts, and kills everything. It restores Postgres to the point twice (docs/how-to/back-up-and-restore.md): with the old Temporal,
- * which is ahead of Postgres, and with an empty Temporal. Each fact from before the point must be delivered, and no work may hang. `--facts
- * N` makes a shorter run.
+ * which is ahead of Postgres, and with an empty Temporal. Each fact from before the point must be delivered, and no work may hang. Students
+ * who were removed after the point come back, and `erase-again` removes them again. `--facts N` makes a shorter run.
  */
 import { glob, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -31,6 +31,7 @@ import { repeated, toItsEnd } from './processes.ts';
 import { progress } from './progress.ts';
 import { startCounting, type Receipts } from './receipts.ts';
 import { backUp, type Backup } from './restore/backup.ts';
+import { eraseAgain, removeByApi, type Removals } from './restore/removals.ts';
 import { rowsThatWait, runsWithoutRow } from './restore/stuck.ts';
 import { remainder, tallyDeliveries } from './tally.ts';
 
@@ -40,6 +41,8 @@ const shareAfter = 0.4;
 /** The base backup begins when this share of the facts is committed. */
 const shareBeforeBackup = 0.5;
 const everyMs = 30;
+/** The students that are removed after the point. */
+const removals = 6;
 /** An endpoint breaks down this long before the point, so that its breaker is open at the point, and deliveries are parked. */
 const breaksDownBeforeMs = 6_000;
 /**
@@ -66,6 +69,8 @@ interface Scene {
   env: Environment;
   receipts: Receipts;
   subjects: readonly Subject[];
+  /** The students that were removed after the point. */
+  removed: readonly Subject[];
   point: string;
   stops: (() => Promise<unknown>)[];
 }
@@ -104,7 +109,7 @@ async function run(directory: string, facts: number, stops: Scene['stops']): Pro
     directory: stackDirectory,
     ports: 'free',
     durable: true,
-    parts: ['temporal', 'postgres'],
+    parts: ['temporal', 'postgres', 'storage'],
     env: { PATH: process.env['PATH'] },
     onUnexpectedEnd: progress,
   });
@@ -121,24 +126,36 @@ async function run(directory: string, facts: number, stops: Scene['stops']): Pro
     TEMPORAL_NAMESPACE: 'made-by-setup',
   };
 
-  const { subjects, point } = await load({ build, stack, backup, env, receipts, stops }, facts);
-  const scene: Scene = { build, directory: stackDirectory, stack, backup, env, receipts, subjects, point, stops };
+  const { subjects, removed, point } = await load({ build, stack, backup, env, receipts, stops }, facts);
+  const scene: Scene = {
+    build,
+    directory: stackDirectory,
+    stack,
+    backup,
+    env,
+    receipts,
+    subjects,
+    removed,
+    point,
+    stops,
+  };
   let isWhole = true;
   for (const way of Object.keys(waysBack) as WayBack[]) {
-    const { lostFacts, stuck } = await comeBack(scene, way);
+    const { lostFacts, stuck, again } = await comeBack(scene, way);
     for (const line of [...lostFacts, ...stuck]) process.stdout.write(`${line}\n`);
     process.stdout.write(
-      `with ${waysBack[way]}:\nfacts before the point ${facts}, lost ${lostFacts.length}, rows stuck ${stuck.length}\n`,
+      `with ${waysBack[way]}:\nfacts before the point ${facts}, lost ${lostFacts.length}, rows stuck ${stuck.length}\nremoved after the point ${again.removed}, back ${again.back}, after erase-again ${again.remaining}\n`,
     );
     isWhole &&= lostFacts.length + stuck.length === 0;
+    isWhole &&= again.back === again.removed && again.remaining === 0;
   }
   return isWhole ? 0 : 1;
 }
 
 async function load(
-  { build, stack, backup, env, receipts, stops }: Omit<Scene, 'directory' | 'subjects' | 'point'>,
+  { build, stack, backup, env, receipts, stops }: Omit<Scene, 'directory' | 'subjects' | 'removed' | 'point'>,
   facts: number,
-): Promise<Pick<Scene, 'subjects' | 'point'>> {
+): Promise<Pick<Scene, 'subjects' | 'removed' | 'point'>> {
   await install(build, env);
   const service = await startService(build, env, stops);
   await toItsEnd(build.run('promote', env));
@@ -148,7 +165,9 @@ async function load(
     createNotifier(source, () => {}),
   );
   const after = Math.round(facts * shareAfter);
-  const subjects = await buildAudience(source, createVault(readConfig(env).masterKey), facts + after, receipts.urlOf);
+  const vault = createVault(readConfig(env).masterKey);
+  const audience = await buildAudience(source, vault, facts + after + removals, receipts.urlOf);
+  const [subjects, removed] = [audience.slice(0, facts + after), audience.slice(facts + after)];
   const author = factsAbout(subjects, { db, apiUrl: service.apiUrl, everyMs });
   const first = Math.round(facts * shareBeforeBackup);
   await author.commit(first);
@@ -166,6 +185,7 @@ async function load(
     `Postgres will be restored to ${point}; ${unfinished.facts} facts and ${unfinished.deliveries} deliveries are under way`,
   );
   await author.commit(after);
+  await removeByApi(source, service.apiUrl, removed);
   await sleep(goesOnMs);
   await backup.archived();
   const unfinishedAtEnd = await remainder(source);
@@ -177,12 +197,15 @@ async function load(
   await stack.kill('temporal');
   await stack.kill('postgres');
   progress('everything has ended');
-  return { subjects: subjects.slice(0, facts), point };
+  return { subjects: subjects.slice(0, facts), removed, point };
 }
 
 /** Follows docs/how-to/back-up-and-restore.md, and kills everything again at the end. */
-async function comeBack(scene: Scene, way: WayBack): Promise<{ lostFacts: string[]; stuck: string[] }> {
-  const { build, directory, stack, backup, env, receipts, subjects, point, stops } = scene;
+async function comeBack(
+  scene: Scene,
+  way: WayBack,
+): Promise<{ lostFacts: string[]; stuck: string[]; again: Removals }> {
+  const { build, directory, stack, backup, env, receipts, subjects, removed, point, stops } = scene;
   await backup.restoreTo(point);
   progress(`Postgres is restored to the point, with ${waysBack[way]}`);
   if (way === 'empty')
@@ -199,6 +222,8 @@ async function comeBack(scene: Scene, way: WayBack): Promise<{ lostFacts: string
   const since = Date.now();
   const service = await startService(build, env, stops);
   await toItsEnd(build.run('promote', env));
+  const again = await eraseAgain(source, { build, env, removed, point: isoOf(point) });
+  progress(`${again.back} removed students were back, and ${again.remaining} remain after erase-again`);
   if (way === 'ahead') await letRunsLook(env);
 
   let stuck: string[] = [];
@@ -220,13 +245,13 @@ async function comeBack(scene: Scene, way: WayBack): Promise<{ lostFacts: string
   const has: Receipts['has'] = (endpointId, eventId) =>
     receipts.acceptedAt(endpointId, eventId).some((at) => at <= Date.parse(isoOf(point)) || at >= since);
   const { facts, lostFacts } = await tallyDeliveries(source, subjects, { has });
-  if (facts !== subjects.length)
-    lostFacts.push(`Postgres has ${facts} facts, but ${subjects.length} were committed before the point`);
+  const expectedFacts = subjects.length + again.back - again.remaining; // erase-again commits one for each student
+  if (facts !== expectedFacts) lostFacts.push(`Postgres has ${facts} facts, but ${expectedFacts} were expected`);
   await source.destroy();
   await service.kill();
   await stack.kill('temporal');
   await stack.kill('postgres');
-  return { lostFacts, stuck };
+  return { lostFacts, stuck, again };
 }
 
 /** Runs the command from the how-to page. A run without a row could otherwise wait for weeks. */

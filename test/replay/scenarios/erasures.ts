@@ -1,4 +1,4 @@
-/** Erasures of students: one without files and receivers, and one that waits until a file is erased. */
+/** Erasures of students: an erasure without files and receivers, and an erasure that waits until a file is erased. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { eraseDue } from '../../../domain/media/erasure/erasure.ts';
 import { removeStudent } from '../../../domain/students/students.ts';

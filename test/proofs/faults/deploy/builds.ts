@@ -14,7 +14,7 @@ export interface InstalledBuild {
   readonly name: BuildName;
   readonly buildId: string;
   readonly directory: string;
-  run(command: string, env: Readonly<Record<string, string>>): Child;
+  run(command: string, env: Readonly<Record<string, string>>, args?: readonly string[]): Child;
 }
 
 /** @param directory an empty directory for both builds and their logs */
@@ -39,11 +39,11 @@ async function installed(directory: string, name: BuildName): Promise<InstalledB
     name,
     buildId,
     directory: installation,
-    run: (command, env) =>
+    run: (command, env, args = []) =>
       startChild({
         name: `${command} of ${name}`,
         command: process.execPath,
-        args: [path.join('dist', 'main.js'), command],
+        args: [path.join('dist', 'main.js'), command, ...args],
         env,
         cwd: installation,
         logFile: path.join(directory, 'logs', `${name}-${command}-${++runs}.log`),

@@ -99,10 +99,10 @@ export async function personErasures(sim: Simulation, ground: Footing): Promise<
     const rows = await sim.postgres.ask<{ key: string }>('SELECT object_key AS key FROM media WHERE owner_id = $1', [
       studentId,
     ]);
-    const left = [...store.objects.keys()].filter(
+    const files = [...store.objects.keys()].filter(
       (object) => object.startsWith(exportsOf(studentId)) || rows.some(({ key }) => object === key),
     );
-    mustHold(left.length === 0, 'no file of an erased person remains', () => left.join(', '));
+    mustHold(files.length === 0, 'no file of an erased person remains', () => files.join(', '));
   }
 
   async function expectRemoved(studentId: Id): Promise<void> {

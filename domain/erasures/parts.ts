@@ -1,5 +1,6 @@
 /** The answers of the context `erasures` to the questions that concern every context (domain/questions.ts). */
 import type { ContextQuestions } from '../questions.ts';
+import { storeFinalReceivers } from './receivers.ts';
 
 export const erasuresParts = {
   closeClub: null,
@@ -7,5 +8,12 @@ export const erasuresParts = {
   exportStudent: null,
   changeEmail: null,
   clubRows: [], // the row of an erasure outlives its club
-  retention: [],
+  retention: [
+    {
+      async run({ db }, now) {
+        const { stored, more } = await storeFinalReceivers(db, now);
+        return { rows: { erasureReceiversStored: stored }, more };
+      },
+    },
+  ],
 } as const satisfies ContextQuestions;

@@ -172,6 +172,17 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       },
     ],
   },
+  erasures: {
+    reads: [
+      { tables: ['clubs'], reason: 'Prints the certificate of a student in the language of the club.' },
+      {
+        tables: ['webhook_deliveries'],
+        reason: 'Lists the receivers that acknowledged the removal of a student (ERS-33).',
+      },
+      { tables: ['vault_secrets'], reason: 'Reads the keys that sign certificates of erasure (ERS-31).' },
+    ],
+    writes: [{ tables: ['vault_secrets'], reason: 'Makes the keys that sign certificates of erasure (ERS-31).' }],
+  },
   identity: {
     reads: [
       {

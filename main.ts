@@ -59,6 +59,10 @@ const commands: Readonly<Record<string, Command>> = {
     argument: 'ADMINISTRATOR',
     run: async (administrator) => (await import('./commands/reset-factors.ts')).main(administrator),
   },
+  'rotate-erasure-key': {
+    does: 'makes the next key that signs certificates of erasure, and ends',
+    run: async () => (await import('./commands/rotate-erasure-key.ts')).main(),
+  },
   worker: {
     does: 'runs workflows and activities until it gets a stop signal',
     run: async () => (await traced(() => import('./worker/main.ts'))).main(),

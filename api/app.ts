@@ -16,7 +16,7 @@ import { announceDeprecation } from './middleware/deprecation.ts';
 import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
 import { useLayers } from './middleware/layers.ts';
-import { chargePreview, chargeRateLimit } from './middleware/rate-limit.ts';
+import { chargeRateLimit, chargeRead } from './middleware/rate-limit.ts';
 import { requestLog } from './middleware/request-log.ts';
 import {
   countAsClub,
@@ -59,8 +59,7 @@ export function createApp(
       ...(isEmbedded(operation) ? [embeddedByOthers] : []),
       ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
       findCaller(deps, operation),
-      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads have no rate limit, except the page of a campaign preview
-      ...(operation.operationId === 'showCampaignPreview' ? [chargePreview(deps)] : []),
+      ...(operation.method === 'get' ? chargeRead(deps, operation.operationId) : [chargeRateLimit(deps)]),
       requireCaller,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
       ...(operation.pathParameters.includes('clubId') ? [requireSignInOfClub] : []),

@@ -49,7 +49,9 @@ type WithDefaults<Query> = string extends keyof Query
 
 type SuccessOf<Responses> = Responses[keyof Responses & (200 | 201 | 202 | 204)];
 type ContentOf<Response> = Response extends { content: { 'application/json': infer Body } }
-  ? Body
+  ? Response extends { content: { 'application/pdf': unknown } }
+    ? Body | Binary
+    : Body
   : Response extends { content: { 'application/pdf': unknown } | { 'text/csv': unknown } | { 'image/gif': unknown } }
     ? Binary
     : Response extends { content: { 'text/event-stream': infer Event extends StreamEvent } }

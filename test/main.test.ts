@@ -24,6 +24,7 @@ const list = `Name one of these commands:
   reconcile-add-ons SINCE      restores the paid add-ons that a failover lost since a time such as 2026-03-01T00:00:00Z, and ends
   erase-again --since TIME     erases again what a restore of Postgres brought back, and ends
   reset-factors ADMINISTRATOR  removes all second factors of an administrator, named by id or e-mail, who has lost them, and ends
+  rotate-erasure-key           makes the next key that signs certificates of erasure, and ends
   worker                       runs workflows and activities until it gets a stop signal
   promote                      makes this build the current build, once its workers poll all task queues, and ends
 `;

@@ -1,6 +1,14 @@
 /** Charges the request to its rate limit (LIM-1 to LIM-11). The session was checked before, and the body is read afterwards (DEC-6). */
+import type { OperationId } from '../../contract/contract.ts';
 import { readUnsubscribeToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
-import { admit, admitChange, admitPreview, type BudgetState, type Call } from '../rate-limits/admission.ts';
+import {
+  admit,
+  admitChange,
+  admitErasureProof,
+  admitPreview,
+  type BudgetState,
+  type Call,
+} from '../rate-limits/admission.ts';
 import { idOf } from '../operation.ts';
 import { ipOf } from './client-ip.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
@@ -42,10 +50,20 @@ function showBudget(context: Context, state: BudgetState): void {
   context.set('RateLimit', `"${counter}";r=${remaining};t=${resetSeconds}`);
 }
 
-/** The page of a preview is a read, but it needs no session and is expensive to render. */
-export function chargePreview({ limiter, settings }: ApiDeps): Middleware {
-  return async (context, next) => {
-    await admitPreview(limiter, ipOf(context, settings.trustedProxies), context.state.now.getTime());
-    return next();
-  };
+/** These reads need no session and are expensive to draw. */
+const chargedReads: Readonly<Record<string, typeof admitPreview>> = {
+  showCampaignPreview: admitPreview,
+  getErasureProof: admitErasureProof,
+} satisfies Partial<Record<OperationId, typeof admitPreview>>;
+
+/** @returns a middleware that charges the address of the caller; none for other reads */
+export function chargeRead({ limiter, settings }: ApiDeps, operationId: string): Middleware[] {
+  const admitRead = chargedReads[operationId];
+  if (!admitRead) return [];
+  return [
+    async (context, next) => {
+      await admitRead(limiter, ipOf(context, settings.trustedProxies), context.state.now.getTime());
+      return next();
+    },
+  ];
 }

@@ -18,6 +18,7 @@ import * as courses from './learning/courses.ts';
 import * as lessonComments from './learning/lesson-comments.ts';
 import * as deliveries from './webhooks/deliveries.ts';
 import * as erasures from './club/erasures.ts';
+import * as erasureCertificates from './people/erasure-certificates.ts';
 import * as enrollments from './learning/enrollments.ts';
 import * as agentConversations from './agents/agent-conversations.ts';
 import * as bulkJobs from './people/bulk-jobs.ts';
@@ -63,6 +64,7 @@ export const operations: Operations = {
   ...deliveries,
   ...enrollments,
   ...erasures,
+  ...erasureCertificates,
   ...agentConversations,
   ...automations,
   ...campaigns,

@@ -8,6 +8,7 @@ import {
   clubWrites,
   keysShareOfClub,
   libraryUploadCreations,
+  erasureProofs,
   previewPages,
   refusedCalls,
   ruleFor,
@@ -129,6 +130,12 @@ export async function admitDownload(limiter: Charging, studentId: string, now: n
 /** Charges the call to the caller's address (LIM-29). @param now Unix milliseconds @throws DomainError `rate_limited` */
 export async function admitPreview(limiter: Charging, ip: string, now: number): Promise<void> {
   const rule: Rule = { ...clubWrites, ...previewPages, name: 'Pages of previews' };
+  for (const one of ofAddress(rule, ip)) await charge(limiter, one, now);
+}
+
+/** Charges the call to the caller's address (ERS-32). @param now Unix milliseconds @throws DomainError `rate_limited` */
+export async function admitErasureProof(limiter: Charging, ip: string, now: number): Promise<void> {
+  const rule: Rule = { ...clubWrites, ...erasureProofs, name: 'Certificates of erasure', whenDown: 'local' };
   for (const one of ofAddress(rule, ip)) await charge(limiter, one, now);
 }
 

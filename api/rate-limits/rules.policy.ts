@@ -150,6 +150,9 @@ export const archiveRequests: Budget = { counter: 'archive_requests', ...writeRa
 /** The page needs no session. A person opens only a few (LIM-29). */
 export const previewPages: Budget = { counter: 'preview_pages', ...writeRate, scope: 'ip' };
 
+/** The address of a certificate of erasure needs no session, and a PDF is expensive to draw (ERS-32). */
+export const erasureProofs: Budget = { counter: 'erasure_proofs', ...writeRate, scope: 'ip' };
+
 export const sessionLinksCounter = 'session_links';
 
 /** Charged before the row for session links, so that a loop for one student leaves the links of the others (ENTRY-5). */

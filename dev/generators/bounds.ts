@@ -131,6 +131,7 @@ const calls: Section = {
     callsOf("Resumable uploads that begin for a club's library", limits.libraryUploadCreations),
     callsOf('Requests for an archive', limits.archiveRequests),
     callsOf('Pages of previews: GET `/mail/previews/{token}`', limits.previewPages),
+    callsOf('Certificates of erasure: GET `/v1/erasures/{erasureToken}`', limits.erasureProofs),
   ],
 };
 

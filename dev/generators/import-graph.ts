@@ -44,7 +44,7 @@ const levels: readonly (readonly string[])[] = [
     'domain/community',
     'domain/mentorships',
   ],
-  ['domain/campaigns', 'domain/exports'],
+  ['domain/campaigns', 'domain/erasures/certificates', 'domain/exports'],
   ['domain/automations'],
   ['domain/contexts.ts'],
   ['domain/administrators', 'domain/students'],

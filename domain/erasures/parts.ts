@@ -5,6 +5,7 @@ import { ListTallyChange } from '../../entities/facts/list-tally-change.ts';
 import { Wake } from '../../entities/facts/wake.ts';
 import type { ContextQuestions } from '../questions.ts';
 import { removeOldMarkers } from './markers.ts';
+import { storeFinalReceivers } from './receivers.ts';
 import { releaseSlugs, removeOldErasures } from './retention.ts';
 
 export const erasuresParts = {
@@ -22,6 +23,12 @@ export const erasuresParts = {
   retention: [
     { run: ({ db }, now) => releaseSlugs(db, now) },
     { run: ({ db }, now) => removeOldErasures(db, now) },
+    {
+      async run({ db }, now) {
+        const { stored, more } = await storeFinalReceivers(db, now);
+        return { rows: { erasureReceiversStored: stored }, more };
+      },
+    },
     { run: ({ storage }, now) => removeOldMarkers(storage, now), waitsForOthers: true },
   ],
 } satisfies ContextQuestions;

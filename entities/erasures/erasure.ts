@@ -4,12 +4,22 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { oneOf } from '../one-of.ts';
 import { erasureKinds, erasureStatuses, type ErasureKind, type ErasureStatus } from './values.ts';
+import type { DeliveryStatus } from '../webhooks/values.ts';
 
 /** The number of erased rows for each table, of erased objects for each bucket, and of terminated runs. */
 export interface ErasureCounts {
   tables?: Record<string, number>;
   buckets?: Record<string, number>;
   runs?: number;
+}
+
+/** The delivery of `student.removed` to an endpoint of the club. The row contains it as JSON, so the time is a text (ISO 8601, UTC). */
+export interface ErasureReceiver {
+  endpointId: string;
+  deliveryId: string;
+  status: DeliveryStatus;
+  /** When the receiver acknowledged the event; null without an acknowledgement. */
+  acknowledgedAt: string | null;
 }
 
 @Entity('erasures')
@@ -21,6 +31,9 @@ export interface ErasureCounts {
 @Index('erasures_subject', ['subjectId'], { unique: true })
 @Index('erasures_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })
 @Index('erasures_requested', ['requestedAt'])
+@Index('erasures_receivers', ['completedAt'], {
+  where: `kind = 'student' AND completed_at IS NOT NULL AND NOT receivers_final`,
+})
 @Index('erasures_slug', ['slug'], { where: 'slug IS NOT NULL' })
 export class Erasure {
   @PrimaryColumn({ type: 'uuid', primaryKeyConstraintName: 'erasures_pkey' })
@@ -75,6 +88,13 @@ export class Erasure {
   /** The number of successive looks that found no run of the club. */
   @Column({ type: 'smallint', default: 0 })
   emptyLooks: number;
+  /** The receivers of `student.removed`, for a student. They outlive the rows of deliveries. */
+  @Column({ type: 'jsonb', default: [] })
+  receivers: ErasureReceiver[];
+
+  /** Whether `receivers` can change no more, because no delivery of the event can be attempted again. */
+  @Column({ type: 'boolean', default: false })
+  receiversFinal: boolean;
 
   /** The slug of an erased club, which no other club may take for 90 days. Null afterwards. */
   @Column({ type: 'text', nullable: true })

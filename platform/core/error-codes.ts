@@ -113,6 +113,7 @@ export const errorStatus = {
   generation_in_progress: 409,
   request_in_progress: 409,
   result_removed: 409,
+  erasure_not_completed: 409,
   token_gone: 410,
   cursor_expired: 410,
   file_exists: 412,

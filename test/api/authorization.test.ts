@@ -344,6 +344,9 @@ const table: Record<OperationId, Row> = {
   getClubBySlug: { sessions: nobody, answer: 'not_found' },
 
   verifyCertificate: { sessions: nobody, answer: 'not_found' },
+  getErasureProof: { sessions: nobody, answer: 'not_found' },
+  getErasureKeys: { sessions: nobody, answer: 200 },
+  getStudentErasure: { sessions: admin, roles: administration, answer: 'not_found' },
 
   listMedia: { sessions: admin, roles, answer: 200 },
   reserveMedia: { sessions: admin, roles: content, answer: 201 },

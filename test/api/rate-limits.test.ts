@@ -421,8 +421,8 @@ describe('the rate limits of the contract’s operations', () => {
     for (const { operationId, method, path, errorCodes } of contractOperations()) {
       const rule = ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) });
       expect(rule !== undefined, operationId).to.equal(method !== 'get');
-      // Three reads are also limited: open event streams (DEC-58), and the only large page that needs no session (LIM-29).
-      const bounded = ['reattachAnswer', 'streamWebhookEvents', 'showCampaignPreview'];
+      // Four reads are also limited: event streams (DEC-58), and what is large and needs no session (LIM-29, ERS-32).
+      const bounded = ['reattachAnswer', 'streamWebhookEvents', 'showCampaignPreview', 'getErasureProof'];
       const isBounded = rule !== undefined || bounded.includes(operationId);
       expect(errorCodes.includes('rate_limited'), operationId).to.equal(isBounded);
       const tryFactors = ['finishAdministratorSignIn', 'proveIdentity']; // six digits can be guessed (DEC-262)

@@ -118,10 +118,10 @@ describe('error codes of the contract', () => {
     ]);
   });
 
-  it('include rate_limited for writes, streams and the campaign preview page, but for no other reads', () => {
+  it('include rate_limited for writes, streams and large public reads, but for no other reads', () => {
     for (const { operationId, method, errorCodes, contentTypes } of operations) {
-      const isPreview = operationId === 'showCampaignPreview'; // LIM-29
-      const isLimited = method !== 'get' || contentTypes.includes('text/event-stream') || isPreview;
+      const isLargeAndPublic = ['showCampaignPreview', 'getErasureProof'].includes(operationId); // LIM-29, ERS-32
+      const isLimited = method !== 'get' || contentTypes.includes('text/event-stream') || isLargeAndPublic;
       expect(errorCodes.includes('rate_limited'), operationId).to.equal(isLimited);
     }
   });

@@ -194,6 +194,11 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   },
   erasures: {
     reads: [
+      { tables: ['vault_secrets'], reason: 'Reads the keys that sign certificates of erasure (ERS-31).' },
+      {
+        tables: ['webhook_deliveries'],
+        reason: 'Lists the receivers that acknowledged the removal of a student (ERS-33).',
+      },
       {
         tables: ['clubs', 'administrators', 'students'],
         reason: 'Locks the club, and finds erased records that Postgres has again after a restore (ERS-25).',
@@ -207,6 +212,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     writes: [
       { tables: ['clubs'], reason: 'Marks a club whose erasure begins.' },
       { tables: ['failing_steps'], reason: 'Deletes the faults of the terminated runs of a club.' },
+      { tables: ['vault_secrets'], reason: 'Makes the keys that sign certificates of erasure (ERS-31).' },
     ],
   },
   idempotency: {

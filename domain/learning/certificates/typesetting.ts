@@ -18,12 +18,18 @@ export interface Box {
   /** The colour of the text. If absent, the standard colour is used. */
   color?: string;
   /** The role in the document's structure; by default a paragraph. */
-  role?: 'H1' | 'P';
+  role?: 'H1' | 'H2' | 'P' | 'TD' | 'TH';
+  /** The element of the document's structure that contains the text; by default the document itself. */
+  parent?: PDFKit.PDFStructureElement;
+  /** The side of the box at which the lines stand; by default its middle. The start is on the right if the language runs from there. */
+  align?: 'middle' | 'start' | 'end';
+  /** Whether a text that is too long for one line is broken into lines without a smaller size, if these fit. */
+  keepsSize?: boolean;
 }
 
 export interface Typesetter {
   /**
-   * Sets text in the middle of its box, in the largest size that fits, in several lines if needed.
+   * Sets text in its box, in the largest size that fits, in several lines if needed.
    * @param written a text in logical order. Its first letter with a strong direction decides its writing direction. If the text has no such
    * letter, the language decides
    */
@@ -61,17 +67,24 @@ export function createTypesetter(pdf: PDFKit.PDFDocument, language: string): Typ
         let top = box.y + (box.height - size * heightOf(prepared) * lines.length) / 2;
         for (const { from, to } of lines) {
           const { glyphs, width } = shapeLine(prepared, from, to);
-          const x = box.x + (box.width - width * size) / 2;
+          const x = box.x + (box.width - width * size) * shareBefore(box, language);
           drawGlyphs(pdf, (glyph) => fonts.of(glyph.font), glyphs, { x, y: top + size * ascentOf(prepared), size });
           top += size * heightOf(prepared);
         }
         pdf.restore();
       });
-      pdf.addStructure(role);
+      if (box.parent) box.parent.add(role);
+      else pdf.addStructure(role);
       role.end();
     },
     finish: () => fonts.write(),
   };
+}
+
+/** @returns the share of the free space of a line that is on its left */
+function shareBefore({ align = 'middle' }: Box, language: string): number {
+  if (align === 'middle') return 1 / 2;
+  return (align === 'start') === (directionOf(language) === 'ltr') ? 0 : 1;
 }
 
 /** Converts the text to form NFC, which fonts expect, and removes line separators. */
@@ -83,10 +96,14 @@ function inOneParagraph(written: string): string {
 }
 
 /** @returns a size at which the lines fit, or the smallest size */
-function fit(prepared: PreparedText, { width, height, largest }: Box): { size: number; lines: Line[] } {
+function fit(
+  prepared: PreparedText,
+  { width, height, largest, keepsSize = false }: Box,
+): { size: number; lines: Line[] } {
   const whole = shapeLine(prepared, 0, prepared.text.length).width;
   const fitting = Math.min(largest, width / whole);
-  let size = fitting >= largest * shrinks ? fitting : largest * shrinks;
+  const least = largest * (keepsSize ? 1 : shrinks);
+  let size = Math.max(fitting, least);
   for (;;) {
     const lines =
       size * whole <= width * 1.001 ? [{ from: 0, to: prepared.text.length }] : breakIntoLines(prepared, width / size);

@@ -27,9 +27,15 @@ describe('message catalogues', () => {
 
   /** These messages are equal in English and in the other language. */
   const same: Readonly<Record<string, readonly MessageKey[]>> = {
-    'pt-BR': ['time.zone_with_offset'],
-    es: ['time.zone_with_offset'],
-    de: ['test_mail.subject', 'time.zone_with_offset', 'certificate.version', 'certificate.code'],
+    'pt-BR': ['time.zone_with_offset', 'erasure.total'],
+    es: ['time.zone_with_offset', 'erasure.subject.club', 'erasure.total'],
+    de: [
+      'test_mail.subject',
+      'time.zone_with_offset',
+      'certificate.version',
+      'certificate.code',
+      'erasure.subject.club',
+    ],
     ar: [],
   };
   for (const language of offeredLanguages.filter((each) => each !== 'en'))

@@ -7,6 +7,8 @@ import { noWayOut } from '../../../domain/campaigns/drafts/preview.ts';
 import { prepareLayout } from '../../../domain/community/digests/layout.ts';
 import { digestRules } from '../../../domain/community/digests/digests.policy.ts';
 import type { NewPost, NewsOfSpace } from '../../../domain/community/digests/news.ts';
+import type { ErasureCertificate } from '../../../domain/erasures/certificates/certificates.ts';
+import { erasurePdf } from '../../../domain/erasures/certificates/pdf.ts';
 import type { OfferedLanguage } from '../../../domain/language/languages.ts';
 import { wordingIn } from '../../../domain/language/wording.ts';
 import { compileEmail } from '../../../domain/mail/content/compile.ts';
@@ -163,6 +165,44 @@ async function certificatePreview(language: OfferedLanguage): Promise<Document> 
   return { name: 'certificate preview', texts: (await taggedTexts(bytes)).map(({ text }) => text) };
 }
 
+/** Certificates of erasure of each kind, each on one page. Their ids, names of tables and numbers are no words. */
+async function erasureCertificates(language: OfferedLanguage): Promise<Document[]> {
+  const common = {
+    format: 1,
+    issuer: 'https://x1.test',
+    erasure_id: 'x2',
+    subject_id: 'x3',
+    requested_at: at.toISOString(),
+    began_at: at.toISOString(),
+    completed_at: at.toISOString(),
+    tables: [{ table: 'x4', rows: 3 }],
+    buckets: [{ bucket: 'x5', objects: 2 }],
+    runs: 1,
+  };
+  const receivers = (['pending', 'succeeded', 'failed', 'canceled'] as const).map((status) => ({
+    endpoint_id: 'x6',
+    delivery_id: 'x7',
+    status,
+  }));
+  const certificates: ErasureCertificate[] = [
+    { ...common, kind: 'club', closed_at: at.toISOString(), requested_by: 'x8' },
+    { ...common, kind: 'student', club_id: 'x9', receivers },
+    { ...common, kind: 'student', club_id: 'x9', receivers: [] },
+    { ...common, kind: 'administrator' },
+  ];
+  const signature = `${Buffer.from('{"kid":"x0"}').toString('base64url')}.e30.x0`;
+  return Promise.all(
+    certificates.map(async (printed) => {
+      const bytes = await erasurePdf({ certificate: printed, signature, address: 'https://x1.test/x2', language });
+      const texts = (await taggedTexts(bytes)).map(({ text }) => text);
+      return {
+        name: `certificate of erasure ${printed.kind}`,
+        texts: texts.filter((text) => !/^[0-9a-f]{64}$/.test(text)),
+      };
+    }),
+  );
+}
+
 type Answers = { readonly [Op in OperationId]?: readonly (readonly [state: string, answer: object])[] };
 
 /** The walk test fails for a page without answers in this function. */
@@ -252,6 +292,7 @@ export async function documentsIn(language: OfferedLanguage): Promise<Document[]
     ...(await dailyMail(language)),
     await certificate(language),
     await certificatePreview(language),
+    ...(await erasureCertificates(language)),
     ...pagesOf(language),
   ];
 }

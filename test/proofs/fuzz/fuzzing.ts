@@ -124,7 +124,7 @@ async function workFails(world: World): Promise<Broken | undefined> {
 
 /**
  * Operations that may add rows even if they refuse a request or only read. Some operations record refused requests. Some reads record that
- * they made a document (DEC-56), or that a person opened a mail (CAMP-13).
+ * they made a document (DEC-56), or that a person opened a mail (CAMP-13), or make the first key of certificates (ERS-31).
  */
 const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'buyAddOn',
@@ -134,6 +134,8 @@ const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'followMailLink',
   'loadMailPicture',
   'exchangeStudentCode',
+  'getErasureKeys',
+  'getErasureProof',
 ]);
 
 interface Judgement {

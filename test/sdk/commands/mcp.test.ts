@@ -180,7 +180,7 @@ describe('mcp: the start', function () {
     const env = await accessTo((await buildClub()).id, ['students:read']);
     const closed = recordedIo(env);
     expect(await main(['mcp'], closed)).to.equal(0);
-    expect(closed.written).to.deep.equal({ out: '', error: '5 tools, which only read. Waiting for an assistant.\n' });
+    expect(closed.written).to.deep.equal({ out: '', error: '6 tools, which only read. Waiting for an assistant.\n' });
     const open = recordedIo(env, new PassThrough());
     const running = main(['mcp'], open);
     await until('The start', { timeoutMs: 20_000 }, async () => open.written.error !== '');

@@ -15,6 +15,7 @@ import { buildAssignment, buildAssignmentFile, buildSubmission } from './assignm
 import { buildPostFile, buildSpace, buildSpaceMembership } from './community.ts';
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from './clubs.ts';
 import { buildCohort, buildCourse } from './courses.ts';
+import { buildErasure } from './erasures.ts';
 import { buildIdentityProvider } from './identity-providers.ts';
 import { buildMedia } from './media.ts';
 import { buildMentorship, buildSession } from './mentorships.ts';
@@ -27,6 +28,8 @@ export interface Records {
   member: Id;
   invitation: Id;
   student: Id;
+  /** A student who was removed, and whose erasure is completed. */
+  removedStudent: Id;
   tag: Id;
   level: Id;
   course: Id;
@@ -405,7 +408,15 @@ async function furnishPeople({ clubId, studentId, now }: Scene) {
     rows_total: 1,
     created_at: now,
   });
-  return { member: member.id, invitation, tag, level, award, import: students, bulkJob };
+  const { id: removedStudent } = await buildStudent(clubId, { email: `${newId()}@example.com` });
+  await (
+    await testDatabase()
+  ).query(
+    `UPDATE students SET name = 'Removed student', email = NULL, email_key = NULL, removed_at = $2 WHERE id = $1`,
+    [removedStudent, now],
+  );
+  await buildErasure({ kind: 'student', subjectId: removedStudent, clubId });
+  return { member: member.id, invitation, tag, level, award, import: students, bulkJob, removedStudent };
 }
 
 async function furnishSales({ clubId, studentId, now }: Scene, deliveryId: Id) {

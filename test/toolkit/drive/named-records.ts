@@ -117,7 +117,13 @@ export function namedInPath({ path, pathParameters }: ContractOperation, kind: C
       const [end] = Object.keys(inPaths)
         .filter((candidate) => upToHere.endsWith(`/${candidate}`))
         .toSorted((one, other) => other.length - one.length);
-      const record = path.includes('/tracks') ? 'video' : end === undefined ? undefined : inPaths[end];
+      const record = path.includes('/tracks')
+        ? 'video'
+        : path.endsWith('/students/{studentId}/erasure')
+          ? 'removedStudent'
+          : end === undefined
+            ? undefined
+            : inPaths[end];
       if (record === undefined) throw new Error(`No record of buildFurnishedClub() is known for ${upToHere}.`);
       return { place, record: typeof record === 'string' ? record : record[kind] };
     });

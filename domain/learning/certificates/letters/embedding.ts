@@ -25,28 +25,31 @@ export interface EmbeddedFonts {
   write(): void;
 }
 
-/** @param pdf the document whose first page uses the fonts */
+/** @param pdf the document whose pages use the fonts */
 export function embedFontsIn(pdf: PDFKit.PDFDocument): EmbeddedFonts {
-  const embeddedFonts = new Map<string, EmbeddedFont & { write(): void }>();
+  const embeddedFonts = new Map<string, EmbeddedFont & { dictionary: PDFKit.PDFKitReference; write(): void }>();
   return {
     of(font) {
-      const before = embeddedFonts.get(font.file.key);
-      if (before) return before;
-      const embedded = embedFont(pdf, font, `F${embeddedFonts.size + 1}`);
+      const embedded = embeddedFonts.get(font.file.key) ?? embedFont(pdf, font, `F${embeddedFonts.size + 1}`);
       embeddedFonts.set(font.file.key, embedded);
+      (pdf.page.fonts as Record<string, PDFKit.PDFKitReference>)[embedded.id] = embedded.dictionary; // each page lists its fonts
       return embedded;
     },
     write: () => embeddedFonts.forEach((font) => font.write()),
   };
 }
 
-function embedFont(pdf: PDFKit.PDFDocument, font: LoadedFont, id: string): EmbeddedFont & { write(): void } {
+function embedFont(
+  pdf: PDFKit.PDFDocument,
+  font: LoadedFont,
+  id: string,
+): EmbeddedFont & { dictionary: PDFKit.PDFKitReference; write(): void } {
   const dictionary = pdf.ref({});
-  (pdf.page.fonts as Record<string, PDFKit.PDFKitReference>)[id] = dictionary;
   const numbers = new Map<string, number>();
   const codes: Code[] = [];
   return {
     id,
+    dictionary,
     codeOf(glyph, text, width) {
       const key = `${glyph} ${text}`;
       const number = numbers.get(key);

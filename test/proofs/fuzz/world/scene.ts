@@ -1,6 +1,7 @@
 /** Builds a club with one record of every kind that a request can name, so that the first request of each operation can succeed. */
 import { scopes as everyScope } from '../../../../contract/rules/scopes.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
+import { buildErasure } from '../../../toolkit/builders/erasures.ts';
 import { noticeToken } from '../../../toolkit/builders/provider-keys.ts';
 import { buildCohort, buildCourse, type TestCourse } from '../../../toolkit/builders/courses.ts';
 import { buildAccessDelivery, buildEnrollment } from '../../../toolkit/builders/access.ts';
@@ -26,6 +27,7 @@ import { stepNotice, takeNotice } from '../../../toolkit/drive/sales.ts';
 import { enrollByHand } from '../../../../domain/automations/entering/by-hand.ts';
 import { updateAutomation } from '../../../../domain/automations/versions/drafts.ts';
 import { publishAutomation } from '../../../../domain/automations/versions/publishing.ts';
+import { certificateAddress } from '../../../../domain/erasures/certificate-address.ts';
 import { previewToken } from '../../../../domain/campaigns/drafts/preview-tokens.ts';
 import { linkToken, openingToken } from '../../../../domain/mail/tracking/tokens.ts';
 import { unsubscribeToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
@@ -355,6 +357,8 @@ async function addCampaign(scene: Furnishing, student: TestStudent): Promise<voi
   scene.name('notice_token', noticeToken);
   scene.name('sent_mail', mailId);
   const expiresAt = new Date(Date.now() + 15 * 60_000);
+  const { id: erasureId } = await buildErasure({ kind: 'student', clubId: scene.clubId });
+  scene.name('erasure_token', certificateAddress(vault, '', erasureId).split('/').at(-1) ?? '');
   scene.name('mail_preview', previewToken(vault, { campaignId: campaign.text('id'), expiresAt }));
 }
 

@@ -1,0 +1,31 @@
+/** Builds rows of erasures in any state. */
+import { Erasure } from '../../../entities/erasures/erasure.ts';
+import { newId } from '../../../platform/core/ids.ts';
+import { testDatabase } from '../stack/database.ts';
+
+/** In whole seconds. Certificates are available for 400 days, so a fixed time would make the tests fail one day. */
+const yesterday = () => new Date(Math.floor(Date.now() / 1_000 - 86_400) * 1_000);
+
+/** @returns the row: the completed erasure of an administrator, unless `values` says something else */
+export async function buildErasure(values: Partial<Erasure> = {}): Promise<Erasure> {
+  const at = yesterday();
+  const source = await testDatabase();
+  const erasure = source.manager.create(Erasure, {
+    id: newId(),
+    kind: 'administrator',
+    subjectId: newId(),
+    clubId: null,
+    requestedBy: null,
+    requestedAt: at,
+    erasesAt: at,
+    status: 'completed',
+    looksAt: null,
+    completedAt: new Date(at.getTime() + 9_000),
+    ...values,
+  });
+  await source.manager.insert(Erasure, erasure);
+  return erasure;
+}
+
+/** The values of an erasure that is not completed. */
+export const underWay = { status: 'objects', completedAt: null, looksAt: yesterday() } as const;

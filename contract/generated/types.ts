@@ -286,6 +286,10 @@ export interface paths {
         delete: operations["removeStudent"];
         patch: operations["updateStudent"];
     };
+    "/v1/clubs/{clubId}/students/{studentId}/erasure": {
+        parameters: {};
+        get: operations["getStudentErasure"];
+    };
     "/v1/clubs/{clubId}/students/{studentId}/session-links": {
         parameters: {};
         post: operations["createStudentSessionLink"];
@@ -1339,6 +1343,14 @@ export interface paths {
         parameters: {};
         post: operations["openBillingPortal"];
     };
+    "/v1/erasures/{erasureToken}": {
+        parameters: {};
+        get: operations["getErasureProof"];
+    };
+    "/.well-known/erasure-keys.json": {
+        parameters: {};
+        get: operations["getErasureKeys"];
+    };
     "/webhooks/billing": {
         parameters: {};
         post: operations["receiveBillingNotice"];
@@ -1461,7 +1473,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "provider_sign_in_failed" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "second_factor_required" | "club_requires_second_factor" | "club_requires_provider" | "fresh_factor_required" | "identity_not_joined" | "provider_session_limited" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "sign_in_rule_not_met" | "no_second_factor" | "factor_limit_reached" | "last_sign_in_method" | "identity_limit_reached" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "passkey_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "plan_active" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "already_subscribed" | "checkout_in_progress" | "no_billing_account" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "provider_sign_in_failed" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "second_factor_required" | "club_requires_second_factor" | "club_requires_provider" | "fresh_factor_required" | "identity_not_joined" | "provider_session_limited" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "sign_in_rule_not_met" | "no_second_factor" | "factor_limit_reached" | "last_sign_in_method" | "identity_limit_reached" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "passkey_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "plan_active" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "already_subscribed" | "checkout_in_progress" | "no_billing_account" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "erasure_not_completed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         SecondFactorMethod: "totp" | "recovery_code" | "passkey";
         SecondFactorChallenge: {
             token: string;
@@ -1957,6 +1969,21 @@ export interface components {
         StudentCorrection: {
             name?: components["schemas"]["PersonName"];
             email?: components["schemas"]["EmailInput"];
+        };
+        ErasureProgress: "planned" | "running" | "completed";
+        ErasureReceiver: {
+            endpoint_id: string;
+            delivery_id: string;
+            status: "pending" | "succeeded" | "failed" | "canceled";
+            acknowledged_at?: string;
+        };
+        StudentErasure: {
+            student_id: string;
+            status: components["schemas"]["ErasureProgress"];
+            requested_at: string;
+            completed_at?: string;
+            receivers: components["schemas"]["ErasureReceiver"][];
+            certificate_url: string;
         };
         SessionLinkCreation: {
             path?: string;
@@ -4491,6 +4518,51 @@ export interface components {
         PortalSession: {
             url: string;
         };
+        ErasureKind: "club" | "student" | "administrator";
+        ErasedRows: {
+            table: string;
+            rows: number;
+        };
+        ErasedObjects: {
+            bucket: string;
+            objects: number;
+        };
+        ErasureCertificate: {
+            format: number;
+            issuer: string;
+            erasure_id: string;
+            kind: components["schemas"]["ErasureKind"];
+            subject_id: string;
+            club_id?: string;
+            requested_by?: string;
+            requested_at: string;
+            began_at: string;
+            closed_at?: string;
+            completed_at: string;
+            tables: components["schemas"]["ErasedRows"][];
+            buckets: components["schemas"]["ErasedObjects"][];
+            runs: number;
+            receivers?: components["schemas"]["ErasureReceiver"][];
+        };
+        ErasureProof: {
+            kind: components["schemas"]["ErasureKind"];
+            status: components["schemas"]["ErasureProgress"];
+            requested_at: string;
+            begins_at: string;
+            certificate?: components["schemas"]["ErasureCertificate"];
+            signature?: string;
+        };
+        ErasureKey: {
+            kty: string;
+            crv: string;
+            alg: string;
+            use: string;
+            kid: string;
+            x: string;
+        };
+        ErasureKeys: {
+            keys: components["schemas"]["ErasureKey"][];
+        };
         Notice: {
             [key: string]: unknown;
         };
@@ -6418,6 +6490,24 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getStudentErasure: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                studentId: components["parameters"]["StudentId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentErasure"];
                     };
                 };
             };
@@ -14084,6 +14174,35 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    getErasureProof: {
+        parameters: {
+            path: {
+                erasureToken: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ErasureProof"];
+                    };
+                    "application/pdf": string;
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getErasureKeys: {
+        parameters: {};
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ErasureKeys"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     receiveBillingNotice: {
         parameters: {};
         requestBody: {
@@ -14442,4 +14561,4 @@ export interface operations {
 type WithRequired<T, K extends keyof T> = T & {
     [P in K]-?: T[P];
 };
-export type KeyOperationId = 'getClub' | 'updateClub' | 'getBranding' | 'setBranding' | 'previewCertificate' | 'listStudents' | 'createStudent' | 'getStudent' | 'updateStudent' | 'removeStudent' | 'createStudentSessionLink' | 'listCourses' | 'createCourse' | 'getCourse' | 'updateCourse' | 'orderCourse' | 'createModule' | 'updateModule' | 'deleteModule' | 'createLesson' | 'getLesson' | 'updateLesson' | 'deleteLesson' | 'listStudentProgress' | 'listCommentsOfLesson' | 'listTags' | 'createTag' | 'updateTag' | 'deleteTag' | 'tagStudent' | 'untagStudent' | 'listLevels' | 'createLevel' | 'updateLevel' | 'deleteLevel' | 'listPointAwards' | 'awardPoints' | 'getStanding' | 'listDeliveries' | 'createDelivery' | 'getDelivery' | 'updateDelivery' | 'archiveDelivery' | 'unarchiveDelivery' | 'listCohorts' | 'createCohort' | 'updateCohort' | 'deleteCohort' | 'listEnrollments' | 'grantEnrollment' | 'getEnrollment' | 'removeEnrollment' | 'revokeEnrollment' | 'restoreEnrollment' | 'moveEnrollment' | 'setEnrollmentEnd' | 'bulkTagStudents' | 'bulkUntagStudents' | 'bulkGrantAccess' | 'bulkRevokeAccess' | 'bulkAwardPoints' | 'listBulkJobs' | 'getBulkJob' | 'listBulkJobRows' | 'cancelBulkJob' | 'listStudentImports' | 'importStudents' | 'getStudentImport' | 'listStudentImportRows' | 'cancelStudentImport' | 'listWebhookEndpoints' | 'registerWebhookEndpoint' | 'getWebhookEndpoint' | 'updateWebhookEndpoint' | 'deleteWebhookEndpoint' | 'listWebhookDeliveries' | 'getWebhookDelivery' | 'enableWebhookEndpoint' | 'pauseWebhookEndpoint' | 'disableWebhookEndpoint' | 'rotateWebhookSecret' | 'sendTestWebhook' | 'resendWebhookDelivery' | 'recoverWebhookDeliveries' | 'listEvents' | 'replayEvent' | 'streamWebhookEvents' | 'getAiBudget' | 'listAiUsage' | 'listAgentConversations' | 'getAgentConversation' | 'listAgentUsage' | 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'getAgentMaterial' | 'setAgentMaterial' | 'listAgentSources' | 'reindexAgentSource' | 'listAssignments' | 'createAssignment' | 'orderAssignments' | 'getAssignment' | 'updateAssignment' | 'deleteAssignment' | 'listAssignmentExtensions' | 'setAssignmentExtension' | 'deleteAssignmentExtension' | 'listAssignmentSubmissions' | 'getAssignmentSubmission' | 'listCampaigns' | 'createCampaign' | 'getCampaign' | 'updateCampaign' | 'deleteCampaign' | 'duplicateCampaign' | 'getCampaignAudience' | 'getCampaignProblems' | 'checkCampaign' | 'listTestMails' | 'sendTestMail' | 'previewCampaign' | 'previewContrastingCopies' | 'scheduleCampaign' | 'unscheduleCampaign' | 'pauseCampaign' | 'resumeCampaign' | 'cancelCampaign' | 'retryCampaign' | 'getCampaignStatistics' | 'getMailSender' | 'setMailSender' | 'getMailTexts' | 'getMailText' | 'setMailText' | 'resetMailText' | 'getMailDomain' | 'setMailDomain' | 'removeMailDomain' | 'checkMailDomain' | 'listSuppressions' | 'addSuppression' | 'importSuppressions' | 'removeSuppression' | 'listCampaignDeliveries' | 'listCertificates' | 'issueCertificate' | 'getCertificate' | 'reissueCertificate' | 'revokeCertificate' | 'getCertificatePdf' | 'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'duplicateAutomation' | 'getAutomationProblems' | 'dryRunAutomation' | 'publishAutomation' | 'pauseAutomation' | 'resumeAutomation' | 'archiveAutomation' | 'listAutomationVersions' | 'getAutomationVersion' | 'compareAutomationVersions' | 'listAutomationRuns' | 'enrollInAutomation' | 'getAutomationRun' | 'exitAutomationRun' | 'resumeAutomationRun' | 'getAutomationCounts' | 'listRepositories' | 'createRepository' | 'getRepository' | 'updateRepository' | 'setRepositoryItems' | 'listCommunitySpaces' | 'createCommunitySpace' | 'orderCommunitySpaces' | 'getCommunitySpace' | 'updateCommunitySpace' | 'archiveCommunitySpace' | 'unarchiveCommunitySpace' | 'listSpaceMembers' | 'removeSpaceMember' | 'banSpaceMember' | 'unbanSpaceMember' | 'getCurrentApiKey' | 'listProducts' | 'createProduct' | 'getProduct' | 'updateProduct' | 'deleteProduct' | 'listRegistrationLinks' | 'createRegistrationLink' | 'getRegistrationLink' | 'updateRegistrationLink' | 'revokeRegistrationLink' | 'listMedia' | 'reserveMedia' | 'createMediaReference' | 'listMediaFolders' | 'createMediaFolder' | 'updateMediaFolder' | 'deleteMediaFolder' | 'getStorageUsage' | 'getMedia' | 'updateMedia' | 'removeMedia' | 'createMediaTrack' | 'putMediaTrack' | 'removeMediaTrack' | 'listMediaUsage' | 'replaceMedia' | 'publishMedia' | 'unpublishMedia' | 'completeMedia' | 'renewUpload' | 'listMentorships' | 'createMentorship' | 'getMentorship' | 'updateMentorship' | 'listMentorshipSessions' | 'getMentorshipSession' | 'cancelMentorshipSession' | 'setMentorshipNoShow' | 'clearMentorshipNoShow' | 'listSalesConnections' | 'createSalesConnection' | 'deleteSalesConnection' | 'rotateSalesConnection' | 'listSalesNotices' | 'getSalesNotice' | 'replaySalesNotice' | 'listPurchases' | 'listSubscriptions' | 'getClubPlan';
+export type KeyOperationId = 'getClub' | 'updateClub' | 'getBranding' | 'setBranding' | 'previewCertificate' | 'listStudents' | 'createStudent' | 'getStudent' | 'updateStudent' | 'removeStudent' | 'getStudentErasure' | 'createStudentSessionLink' | 'listCourses' | 'createCourse' | 'getCourse' | 'updateCourse' | 'orderCourse' | 'createModule' | 'updateModule' | 'deleteModule' | 'createLesson' | 'getLesson' | 'updateLesson' | 'deleteLesson' | 'listStudentProgress' | 'listCommentsOfLesson' | 'listTags' | 'createTag' | 'updateTag' | 'deleteTag' | 'tagStudent' | 'untagStudent' | 'listLevels' | 'createLevel' | 'updateLevel' | 'deleteLevel' | 'listPointAwards' | 'awardPoints' | 'getStanding' | 'listDeliveries' | 'createDelivery' | 'getDelivery' | 'updateDelivery' | 'archiveDelivery' | 'unarchiveDelivery' | 'listCohorts' | 'createCohort' | 'updateCohort' | 'deleteCohort' | 'listEnrollments' | 'grantEnrollment' | 'getEnrollment' | 'removeEnrollment' | 'revokeEnrollment' | 'restoreEnrollment' | 'moveEnrollment' | 'setEnrollmentEnd' | 'bulkTagStudents' | 'bulkUntagStudents' | 'bulkGrantAccess' | 'bulkRevokeAccess' | 'bulkAwardPoints' | 'listBulkJobs' | 'getBulkJob' | 'listBulkJobRows' | 'cancelBulkJob' | 'listStudentImports' | 'importStudents' | 'getStudentImport' | 'listStudentImportRows' | 'cancelStudentImport' | 'listWebhookEndpoints' | 'registerWebhookEndpoint' | 'getWebhookEndpoint' | 'updateWebhookEndpoint' | 'deleteWebhookEndpoint' | 'listWebhookDeliveries' | 'getWebhookDelivery' | 'enableWebhookEndpoint' | 'pauseWebhookEndpoint' | 'disableWebhookEndpoint' | 'rotateWebhookSecret' | 'sendTestWebhook' | 'resendWebhookDelivery' | 'recoverWebhookDeliveries' | 'listEvents' | 'replayEvent' | 'streamWebhookEvents' | 'getAiBudget' | 'listAiUsage' | 'listAgentConversations' | 'getAgentConversation' | 'listAgentUsage' | 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'getAgentMaterial' | 'setAgentMaterial' | 'listAgentSources' | 'reindexAgentSource' | 'listAssignments' | 'createAssignment' | 'orderAssignments' | 'getAssignment' | 'updateAssignment' | 'deleteAssignment' | 'listAssignmentExtensions' | 'setAssignmentExtension' | 'deleteAssignmentExtension' | 'listAssignmentSubmissions' | 'getAssignmentSubmission' | 'listCampaigns' | 'createCampaign' | 'getCampaign' | 'updateCampaign' | 'deleteCampaign' | 'duplicateCampaign' | 'getCampaignAudience' | 'getCampaignProblems' | 'checkCampaign' | 'listTestMails' | 'sendTestMail' | 'previewCampaign' | 'previewContrastingCopies' | 'scheduleCampaign' | 'unscheduleCampaign' | 'pauseCampaign' | 'resumeCampaign' | 'cancelCampaign' | 'retryCampaign' | 'getCampaignStatistics' | 'getMailSender' | 'setMailSender' | 'getMailTexts' | 'getMailText' | 'setMailText' | 'resetMailText' | 'getMailDomain' | 'setMailDomain' | 'removeMailDomain' | 'checkMailDomain' | 'listSuppressions' | 'addSuppression' | 'importSuppressions' | 'removeSuppression' | 'listCampaignDeliveries' | 'listCertificates' | 'issueCertificate' | 'getCertificate' | 'reissueCertificate' | 'revokeCertificate' | 'getCertificatePdf' | 'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'duplicateAutomation' | 'getAutomationProblems' | 'dryRunAutomation' | 'publishAutomation' | 'pauseAutomation' | 'resumeAutomation' | 'archiveAutomation' | 'listAutomationVersions' | 'getAutomationVersion' | 'compareAutomationVersions' | 'listAutomationRuns' | 'enrollInAutomation' | 'getAutomationRun' | 'exitAutomationRun' | 'resumeAutomationRun' | 'getAutomationCounts' | 'listRepositories' | 'createRepository' | 'getRepository' | 'updateRepository' | 'setRepositoryItems' | 'listCommunitySpaces' | 'createCommunitySpace' | 'orderCommunitySpaces' | 'getCommunitySpace' | 'updateCommunitySpace' | 'archiveCommunitySpace' | 'unarchiveCommunitySpace' | 'listSpaceMembers' | 'removeSpaceMember' | 'banSpaceMember' | 'unbanSpaceMember' | 'getCurrentApiKey' | 'listProducts' | 'createProduct' | 'getProduct' | 'updateProduct' | 'deleteProduct' | 'listRegistrationLinks' | 'createRegistrationLink' | 'getRegistrationLink' | 'updateRegistrationLink' | 'revokeRegistrationLink' | 'listMedia' | 'reserveMedia' | 'createMediaReference' | 'listMediaFolders' | 'createMediaFolder' | 'updateMediaFolder' | 'deleteMediaFolder' | 'getStorageUsage' | 'getMedia' | 'updateMedia' | 'removeMedia' | 'createMediaTrack' | 'putMediaTrack' | 'removeMediaTrack' | 'listMediaUsage' | 'replaceMedia' | 'publishMedia' | 'unpublishMedia' | 'completeMedia' | 'renewUpload' | 'listMentorships' | 'createMentorship' | 'getMentorship' | 'updateMentorship' | 'listMentorshipSessions' | 'getMentorshipSession' | 'cancelMentorshipSession' | 'setMentorshipNoShow' | 'clearMentorshipNoShow' | 'listSalesConnections' | 'createSalesConnection' | 'deleteSalesConnection' | 'rotateSalesConnection' | 'listSalesNotices' | 'getSalesNotice' | 'replaySalesNotice' | 'listPurchases' | 'listSubscriptions' | 'getClubPlan';

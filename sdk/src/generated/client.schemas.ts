@@ -257,6 +257,7 @@ export type StudentSignUp = {
  * | `generation_in_progress` | 409 | The conversation is answering another question. |
  * | `request_in_progress` | 409 | Another request with this `Idempotency-Key` still runs. Repeat the request a few seconds later. |
  * | `result_removed` | 409 | The request has had its effect. Its answer is not kept any more, because a student was removed or because it was too large. Read the record. |
+ * | `erasure_not_completed` | 409 | The erasure is not completed, so there is no certificate yet. Its state is available as JSON. |
  * | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
  * | `cursor_expired` | 410 | The cursor is so old that events behind it may have been removed. Begin again without it. |
  * | `file_exists` | 412 | A file has arrived at this address already, and stays as it is. |
@@ -397,6 +398,7 @@ export const ErrorCode = {
     generation_in_progress: "generation_in_progress",
     request_in_progress: "request_in_progress",
     result_removed: "result_removed",
+    erasure_not_completed: "erasure_not_completed",
     token_gone: "token_gone",
     cursor_expired: "cursor_expired",
     file_exists: "file_exists",
@@ -2191,6 +2193,69 @@ export type StudentCreation = {
 export type StudentCorrection = {
     name?: PersonName;
     email?: EmailInput;
+};
+
+/**
+ * `planned`: it begins at `begins_at`, and can be canceled until then. `completed`: nothing is left. A later version may add values: accept those that you do not know.
+ */
+export type ErasureProgress = (typeof ErasureProgress)[keyof typeof ErasureProgress] | (string & {});
+
+export const ErasureProgress = {
+    planned: "planned",
+    running: "running",
+    completed: "completed"
+} as const;
+
+/**
+ * A webhook endpoint of the club that was told of the removal by the event `student.removed`. Every field but `acknowledged_at` is always present.
+ */
+export type ErasureReceiver = {
+    /**
+     * Id of the webhook endpoint.
+     * @format uuid
+     */
+    endpoint_id: string;
+    /**
+     * Id of the delivery.
+     * @format uuid
+     */
+    delivery_id: string;
+    status: ErasureReceiverStatus;
+    /**
+     * When the receiver acknowledged the event (UTC); absent before.
+     * @format date-time
+     */
+    acknowledged_at?: string;
+};
+
+/**
+ * The erasure of a removed student. Every field but `completed_at` is always present.
+ */
+export type StudentErasure = {
+    /**
+     * The removed student.
+     * @format uuid
+     */
+    student_id: string;
+    status: ErasureProgress;
+    /**
+     * When the student was removed (UTC).
+     * @format date-time
+     */
+    requested_at: string;
+    /**
+     * When the last file was erased (UTC); absent before.
+     * @format date-time
+     */
+    completed_at?: string;
+    /**
+     * The receivers of `student.removed` as of now.
+     */
+    receivers: ErasureReceiver[];
+    /**
+     * Address of the certificate. Whoever has the address needs no session, so the club can give it to the person.
+     */
+    certificate_url: string;
 };
 
 /**
@@ -12012,6 +12077,184 @@ export type PortalSession = {
 };
 
 /**
+ * The kind of the erased subject. A later version may add values: accept those that you do not know.
+ */
+export type ErasureKind = (typeof ErasureKind)[keyof typeof ErasureKind] | (string & {});
+
+export const ErasureKind = {
+    club: "club",
+    student: "student",
+    administrator: "administrator"
+} as const;
+
+/**
+ * The erased rows of a table of the database. Every field is always present.
+ */
+export type ErasedRows = {
+    /**
+     * Name of the table.
+     */
+    table: string;
+    /**
+     * Number of erased rows.
+     * @minimum 0
+     */
+    rows: number;
+};
+
+/**
+ * The erased files of a bucket of the file store. Every field is always present.
+ */
+export type ErasedObjects = {
+    /**
+     * Name of the bucket.
+     */
+    bucket: string;
+    /**
+     * Number of erased files, every version counted.
+     * @minimum 0
+     */
+    objects: number;
+};
+
+/**
+ * What was erased and when. It contains ids, times and counts, and no names or addresses. `club_id` is absent for an administrator, `requested_by` if the service itself erased, `closed_at` and `receivers` depend on the kind; every other field is always present.
+ */
+export type ErasureCertificate = {
+    /**
+     * Version of this format.
+     * @minimum 1
+     */
+    format: number;
+    /**
+     * Address of the service that erased and that signs.
+     */
+    issuer: string;
+    /**
+     * Id of the erasure.
+     * @format uuid
+     */
+    erasure_id: string;
+    kind: ErasureKind;
+    /**
+     * Id of the erased club, student or administrator.
+     * @format uuid
+     */
+    subject_id: string;
+    /**
+     * The club itself, or the club of the student; absent for an administrator.
+     * @format uuid
+     */
+    club_id?: string;
+    /**
+     * Id of the person or API key that asked; absent if the service itself erased.
+     * @format uuid
+     */
+    requested_by?: string;
+    /**
+     * When the erasure was asked for (UTC).
+     * @format date-time
+     */
+    requested_at: string;
+    /**
+     * When the erasure began (UTC). The rows of a student or an administrator were erased at this time, in one transaction.
+     * @format date-time
+     */
+    began_at: string;
+    /**
+     * When the club was closed for everybody (UTC). Its rows were erased after this time; absent for people.
+     * @format date-time
+     */
+    closed_at?: string;
+    /**
+     * When the last row, run and file was erased (UTC).
+     * @format date-time
+     */
+    completed_at: string;
+    /**
+     * Erased rows by table, sorted by name.
+     */
+    tables: ErasedRows[];
+    /**
+     * Erased files by bucket, sorted by name.
+     */
+    buckets: ErasedObjects[];
+    /**
+     * Number of terminated runs of workflows.
+     * @minimum 0
+     */
+    runs: number;
+    /**
+     * The receivers of `student.removed`, sorted by delivery; absent unless a student was erased.
+     */
+    receivers?: ErasureReceiver[];
+};
+
+/**
+ * The state of an erasure, and its certificate once it is completed. `certificate` and `signature` are absent before; every other field is always present.
+ */
+export type ErasureProof = {
+    kind: ErasureKind;
+    status: ErasureProgress;
+    /**
+     * When the erasure was asked for (UTC).
+     * @format date-time
+     */
+    requested_at: string;
+    /**
+     * When the erasure begins or began (UTC).
+     * @format date-time
+     */
+    begins_at: string;
+    certificate?: ErasureCertificate;
+    /**
+     * The certificate as a JSON Web Signature (RFC 7515, compact, `EdDSA`). Its payload is the certificate, and its `kid` names a key of `GET /.well-known/erasure-keys.json`.
+     */
+    signature?: string;
+};
+
+/**
+ * A public key as a JSON Web Key (RFC 8037). Every field is always present.
+ */
+export type ErasureKey = {
+    /**
+     * Always `OKP`.
+     */
+    kty: string;
+    /**
+     * Always `Ed25519`.
+     */
+    crv: string;
+    /**
+     * Always `EdDSA`.
+     */
+    alg: string;
+    /**
+     * Always `sig`.
+     */
+    use: string;
+    /**
+     * Id of the key, its thumbprint (RFC 7638).
+     */
+    kid: string;
+    /**
+     * The key itself, base64url.
+     */
+    x: string;
+};
+
+/**
+ * Every key that has signed a certificate of erasure, as a JSON Web Key Set (RFC 7517). The first one signs now.
+ */
+export type ErasureKeys = {
+    /**
+     * The keys, newest first.
+     * @minItems 1
+     */
+    keys: ErasureKey[];
+};
+
+/**
  * A JSON object as the platform sends it.
  */
 export type Notice = Record<string, unknown>;
@@ -12813,6 +13056,18 @@ export type ClubErasureStatus = (typeof ClubErasureStatus)[keyof typeof ClubEras
 export const ClubErasureStatus = {
     planned: "planned",
     running: "running"
+} as const;
+
+/**
+ * `succeeded`: the receiver acknowledged the event. A later version may add values: accept those that you do not know.
+ */
+export type ErasureReceiverStatus = (typeof ErasureReceiverStatus)[keyof typeof ErasureReceiverStatus] | (string & {});
+
+export const ErasureReceiverStatus = {
+    pending: "pending",
+    succeeded: "succeeded",
+    failed: "failed",
+    canceled: "canceled"
 } as const;
 
 /**

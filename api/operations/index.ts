@@ -16,6 +16,7 @@ import * as identityProviders from './people/identity-providers.ts';
 import * as communityPosts from './community/community-posts.ts';
 import * as courses from './learning/courses.ts';
 import * as lessonComments from './learning/lesson-comments.ts';
+import * as clubExports from './club/exports.ts';
 import * as deliveries from './webhooks/deliveries.ts';
 import * as enrollments from './learning/enrollments.ts';
 import * as agentConversations from './agents/agent-conversations.ts';
@@ -55,6 +56,7 @@ export const operations: Operations = {
   ...classroom,
   ...agentSettings,
   ...clubs,
+  ...clubExports,
   ...community,
   ...communityPosts,
   ...courses,

@@ -10,6 +10,7 @@ export type FreshFactor = 'always' | 'if_enrolled';
 const operations = {
   addAdministratorPasskey: 'always',
   createApiKey: 'if_enrolled',
+  createClubExport: 'always',
   rotateApiKey: 'if_enrolled',
   updateApiKey: 'if_enrolled',
   inviteMember: 'if_enrolled',

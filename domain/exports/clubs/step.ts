@@ -82,7 +82,7 @@ export async function stepClubExport(
       await release(db, claimed).catch(() => undefined); // if Postgres is not available, the lease expires
     }
   }
-  return readState(db, exportId, now);
+  return readState(db, exportId, { now, hasClaimed: claimed !== undefined });
 }
 
 async function act(deps: ClubExportDeps, claimed: ClaimedExport, now: Date, signal: AbortSignal): Promise<void> {
@@ -141,7 +141,12 @@ async function release(db: Database, { id, fence }: Claim): Promise<void> {
   await db.run(sql`UPDATE club_exports SET lease_until = NULL WHERE id = ${id} AND fence = ${fence}`);
 }
 
-async function readState(db: Database, id: Id, now: number): Promise<ClubExportStep> {
+/** Without a claim, the next step is never due immediately: the clocks of the worker and of Postgres may differ. */
+async function readState(
+  db: Database,
+  id: Id,
+  { now, hasClaimed }: { now: number; hasClaimed: boolean },
+): Promise<ClubExportStep> {
   const row = await db.one<Pick<ClubExport, 'status' | 'progress' | 'looksAt' | 'leaseUntil'>>(
     sql`SELECT ${columns(ClubExport, ['status', 'progress', 'looksAt', 'leaseUntil'])} FROM club_exports WHERE id = ${id}`,
   );
@@ -151,5 +156,5 @@ async function readState(db: Database, id: Id, now: number): Promise<ClubExportS
   const at = Math.max(looksAt.getTime(), leaseUntil?.getTime() ?? 0);
   const records = progress.types.reduce((sum, type) => sum + type.records, 0);
   const types = progress.types.length;
-  return { done: false, status, records, types, ofTypes: recordTypes.length, ...(at > now && { at }) };
+  return { done: false, status, records, types, ofTypes: recordTypes.length, ...(!(hasClaimed && at <= now) && { at }) };
 }

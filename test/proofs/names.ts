@@ -30,7 +30,7 @@ export const proofs: Readonly<Record<string, Proof>> = {
   },
   verify: {
     script: 'test/proofs/verify/main.ts',
-    parts: ['build', 'chart', 'cluster', 'connections', 'image', 'keys', 'listen', 'observe', 'sdk', 'upgrade'],
+    parts: ['build', 'chart', 'cluster', 'connections', 'export', 'image', 'keys', 'listen', 'observe', 'sdk', 'upgrade'],
     takes: '3 to 15 min each',
     shows: 'installs and upgrades what is shipped, and observes it from outside',
   },

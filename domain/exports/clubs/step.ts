@@ -19,7 +19,7 @@ export interface ClubExportDeps extends Omit<ExportSource, 'db' | 'clubId' | 'ad
   failpoint: (name: string) => Promise<void>;
   /** Tests export fewer types. */
   types?: readonly RecordType[];
-  /** Begins a step. The returned function tells whether the step must end. By default it ends after some seconds. */
+  /** Begins a step. The returned function is true as soon as the step must end, which by default takes some seconds. */
   beginStep?: () => () => boolean;
 }
 
@@ -156,5 +156,12 @@ async function readState(
   const at = Math.max(looksAt.getTime(), leaseUntil?.getTime() ?? 0);
   const records = progress.types.reduce((sum, type) => sum + type.records, 0);
   const types = progress.types.length;
-  return { done: false, status, records, types, ofTypes: recordTypes.length, ...(!(hasClaimed && at <= now) && { at }) };
+  return {
+    done: false,
+    status,
+    records,
+    types,
+    ofTypes: recordTypes.length,
+    ...(!(hasClaimed && at <= now) && { at }),
+  };
 }

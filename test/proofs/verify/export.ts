@@ -43,15 +43,15 @@ async function measure(ground: Ground, site: Site): Promise<string> {
   progress(`imported ${ids.size} records`);
   const copy = await exportOf(ground, second, path.join(site.directory, 'second'));
   const { compared, differences } = compare(exported, copy, ids);
-  let left = 0;
+  let notImported = 0;
   for (const [type, lines] of Object.entries(exported.lines)) {
     if (isCompared(type) || lines.length === 0) continue;
     const reason = notImportable[type];
     if (reason === undefined) throw new Problem(`${type} is neither imported nor explained`);
-    left += lines.length;
+    notImported += lines.length;
     progress(`not importable ${lines.length} ${type}: ${reason}`);
   }
-  const line = `records ${exported.records}, compared ${compared}, not importable ${left}, differences ${differences.length}`;
+  const line = `records ${exported.records}, compared ${compared}, not importable ${notImported}, differences ${differences.length}`;
   if (differences.length > 0) throw new Problem(`${line}\n${differences.slice(0, shownDifferences).join('\n')}`);
   return line;
 }

@@ -1,4 +1,4 @@
-/** Calls the public API as the owner of a club, as a program of somebody else would do. */
+/** Calls the public API as the owner of a club, as any program can do. */
 import { Problem } from '../../../../dev/problem.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the answers of many operations
@@ -47,15 +47,10 @@ export async function upload(
   file: { name: string; mime: string; bytes: Buffer; title?: string },
 ): Promise<string> {
   const { name, mime, bytes, title } = file;
-  const { data } = await owner.ask('POST', '/media', {
-    file_name: name,
-    mime,
-    size_bytes: bytes.length,
-    ...(title && { title }),
-  });
-  const { media = data, upload: way = data.upload } = data;
-  const sent = await fetch(way.url, { method: 'PUT', headers: way.headers, body: new Uint8Array(bytes) });
-  if (!sent.ok) throw new Problem(`The upload of ${name} answers ${sent.status}`);
+  const body = { file_name: name, mime, size_bytes: bytes.length, ...(title !== undefined && { title }) };
+  const { data: media, upload: way } = await owner.ask('POST', '/media', body);
+  const answer = await fetch(way.url, { method: 'PUT', headers: way.headers, body: new Uint8Array(bytes) });
+  if (!answer.ok) throw new Problem(`The upload of ${name} answers ${answer.status}`);
   await owner.ask('POST', `/media/${media.id}/complete`);
   for (;;) {
     const { data: stored } = await owner.ask('GET', `/media/${media.id}`);

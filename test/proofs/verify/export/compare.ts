@@ -27,14 +27,14 @@ export function compare(first: ExportedClub, second: ExportedClub, ids: Ids): Co
   const differences: string[] = [];
   for (const [type, lines] of Object.entries(first.lines)) {
     if (!isCompared(type)) continue;
-    const left = lines.map((line) => JSON.stringify(plain(line, (id) => (ids.has(id) ? id : 'unknown'))));
-    const right = (second.lines[type] ?? []).map((line) =>
+    const ofFirst = lines.map((line) => JSON.stringify(plain(line, (id) => (ids.has(id) ? id : 'unknown'))));
+    const ofSecond = (second.lines[type] ?? []).map((line) =>
       JSON.stringify(plain(line, (id) => back.get(id) ?? 'unknown')),
     );
-    compared += left.length;
+    compared += ofFirst.length;
     for (const [one, other, where] of [
-      [left, right, 'first'],
-      [right, left, 'second'],
+      [ofFirst, ofSecond, 'first'],
+      [ofSecond, ofFirst, 'second'],
     ] as const) {
       const remaining = [...other];
       for (const line of one) {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { upload, type Owner } from './api.ts';
 
-const studentCount = 150;
+const studentCount = 40;
 
 /** Creates records of most types that a club can create. */
 export async function furnish(owner: Owner): Promise<void> {
@@ -68,8 +68,8 @@ export async function furnish(owner: Owner): Promise<void> {
     mentor_id: owner.administratorId,
     duration_minutes: 30,
     time_zone: 'Europe/Lisbon',
-    weekly_hours: [{ day: 'monday', from: '09:00', to: '12:00' }],
-  }).catch(() => undefined);
+    weekly_hours: [{ weekday: 1, from: '09:00', to: '12:00' }],
+  });
   await owner.ask('PUT', '/mail/sender', { from_name: 'Harbour', postal_address: 'Quay 1, Lisbon' });
   await make('/campaigns', {
     name: 'Spring',
@@ -82,7 +82,6 @@ export async function furnish(owner: Owner): Promise<void> {
     lesson_ids: [],
     media_ids: [],
   });
-  await make('/webhook-endpoints', { url: 'https://receiver.example.com/hook', event_types: ['student.created'] });
   await make('/api-keys', { name: 'CRM', scopes: ['students:read'] });
   await owner.ask('PUT', '/branding', { accent_color: '#123456', legal_footer: 'Harbour Ltd' });
 }

@@ -172,6 +172,12 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       },
     ],
   },
+  exports: {
+    reads: [
+      { tables: ['clubs'], reason: settingsOfClub },
+      { tables: ['media'], reason: 'Lists the original files that belong to a copy of the club.' },
+    ],
+  },
   identity: {
     reads: [
       {

@@ -16,6 +16,7 @@ import type { DigestDeps } from '../domain/community/digests/sending.ts';
 import { stepDigest } from '../domain/community/digests/step.ts';
 import { stepClubErasure, type ClubErasureDeps } from '../domain/erasures/step.ts';
 import { stepPersonErasure } from '../domain/erasures/person-step.ts';
+import { stepClubExport, type ClubExportDeps } from '../domain/exports/clubs/step.ts';
 import { fillSpace } from '../domain/joining/joining.ts';
 import { judgeCompletions, type JudgingDeps } from '../domain/learning/courses/judging.ts';
 import { mediaRules } from '../domain/media/media.policy.ts';
@@ -59,6 +60,7 @@ export interface ActivityDeps extends VaultDeps {
   addOns: AddOnDeps;
   overages: OverageDeps;
   answers: AnswerDeps;
+  exports: Pick<ClubExportDeps, 'publicUrl' | 'classroomUrl' | 'types' | 'beginStep'>;
   sources: IndexingDeps;
   media: ProcessingDeps;
   moves: MovingDeps;
@@ -118,6 +120,20 @@ export const activities = {
   }),
   bulkJob: (deps: Given<'db' | 'vault' | 'failpoint'>) => ({
     applyRows: (id: Id, now: number) => heartbeating(() => restingAfter(() => stepBulkJob(deps, id, timeOfStep(now)))),
+  }),
+  clubExport: ({
+    exports,
+    db,
+    vault,
+    storage,
+    mailDomains,
+    failpoint,
+  }: Given<'exports' | 'db' | 'vault' | 'storage' | 'mailDomains' | 'failpoint'>) => ({
+    exportClub(id: Id, now: number) {
+      const deps = { ...exports, db, vault, storage, mailDomains, failpoint, mediaUses };
+      const { heartbeat, cancellationSignal: stop } = Context.current();
+      return restingAfter(() => stepClubExport(deps, id, timeOfStep(now), { beat: heartbeat, stop }));
+    },
   }),
   agentAnswer: ({ answers }: Given<'answers'>) => agentAnswerActivities(answers),
   sourceIndex: ({ sources }: Given<'sources'>) => ({

@@ -46,6 +46,7 @@ import { salesParts } from './sales/parts.ts';
 import { campaignsParts } from './campaigns/parts.ts';
 import { automationsParts } from './automations/parts.ts';
 import { webhooksParts } from './webhooks/parts.ts';
+import { exportsParts } from './exports/parts.ts';
 import { auditParts } from './audit/parts.ts';
 import { idempotencyParts } from './idempotency/parts.ts';
 
@@ -110,6 +111,7 @@ export const contexts = {
   campaigns: { ...campaignsParts, mails: {}, mediaUses: campaignMediaUses, factConsumers: [] },
   automations: { ...automationsParts, mails: {}, mediaUses: automationMediaUses, factConsumers: [enrollByFacts] },
   webhooks: { ...webhooksParts, mails: webhookMails, mediaUses: {}, factConsumers: [fanOutFacts] },
+  exports: { ...exportsParts, mails: {}, mediaUses: {}, factConsumers: [] },
   // Requests lock the stored answers of `idempotency` last, so the removal of a student must also lock these answers last.
   audit: { ...auditParts, mails: {}, mediaUses: {}, factConsumers: [] },
   idempotency: { ...idempotencyParts, mails: {}, mediaUses: {}, factConsumers: [] },

@@ -269,6 +269,21 @@ export const bulkJob = stepWorkflow<Activities['bulkJob'], 'applyRows'>(
   },
 );
 
+/** An export of a club, from its request until its archive is erased. Each step reads records for some seconds. */
+export const clubExport = stepWorkflow<Activities['clubExport'], 'exportClub'>(
+  'exportClub',
+  {
+    startToCloseTimeout: '6h', // enough to join the largest archive with a slow store; a step of records takes some seconds
+    heartbeatTimeout: '20s', // the step sends a heartbeat every 5 s, so Temporal soon notices a dead worker
+  },
+  {
+    waitingFor: ({ at, status, records, types, ofTypes }) =>
+      at !== undefined
+        ? `${status}: the next look at its objects ${inAbout(at - Date.now())}`
+        : `${status}: ${types} of ${ofTypes} record types, ${records} records`,
+  },
+);
+
 /**
  * The indexing of a lesson or a file for agents. It ends when the passages are stored, the indexing has failed, or the lesson or file is
  * deleted.

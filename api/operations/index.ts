@@ -16,6 +16,7 @@ import * as identityProviders from './people/identity-providers.ts';
 import * as communityPosts from './community/community-posts.ts';
 import * as courses from './learning/courses.ts';
 import * as lessonComments from './learning/lesson-comments.ts';
+import * as clubExports from './club/exports.ts';
 import * as deliveries from './webhooks/deliveries.ts';
 import * as erasures from './club/erasures.ts';
 import * as erasureCertificates from './people/erasure-certificates.ts';
@@ -57,6 +58,7 @@ export const operations: Operations = {
   ...classroom,
   ...agentSettings,
   ...clubs,
+  ...clubExports,
   ...community,
   ...communityPosts,
   ...courses,

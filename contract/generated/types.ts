@@ -497,6 +497,20 @@ export interface paths {
         parameters: {};
         post: operations["cancelBulkJob"];
     };
+    "/v1/clubs/{clubId}/exports": {
+        parameters: {};
+        get: operations["listClubExports"];
+        post: operations["createClubExport"];
+    };
+    "/v1/clubs/{clubId}/exports/{exportId}": {
+        parameters: {};
+        get: operations["getClubExport"];
+        delete: operations["deleteClubExport"];
+    };
+    "/v1/clubs/{clubId}/exports/{exportId}/files": {
+        parameters: {};
+        get: operations["listClubExportFiles"];
+    };
     "/v1/clubs/{clubId}/student-imports": {
         parameters: {};
         get: operations["listStudentImports"];
@@ -2451,6 +2465,34 @@ export interface components {
             outcome: components["schemas"]["BulkOutcome"];
             code?: "student_not_found" | "student_removed" | "duplicate" | "target_not_found" | "delivery_archived" | "invalid_request" | "limit_reached";
             student_id?: string;
+        };
+        ClubExportProgress: {
+            record_types: number;
+            record_types_done: number;
+            records: number;
+            bytes: number;
+        };
+        ClubExportArchive: {
+            url: string;
+            file_name: string;
+            size_bytes: number;
+        };
+        ClubExport: {
+            id: string;
+            status: "pending" | "running" | "ready" | "failed" | "expired";
+            progress: components["schemas"]["ClubExportProgress"];
+            archive?: components["schemas"]["ClubExportArchive"];
+            created_at: string;
+            started_at?: string;
+            ready_at?: string;
+            expires_at?: string;
+        };
+        ClubExportFile: {
+            media_id: string;
+            name: string;
+            size_bytes: number;
+            sha256?: string;
+            url?: string;
         };
         StudentImport: {
             id: string;
@@ -4858,6 +4900,7 @@ export interface components {
         cohortId: string;
         enrollmentId: string;
         BulkJobId: string;
+        ClubExportId: string;
         ImportId: string;
         EndpointId: string;
         DeliveryId: string;
@@ -8072,6 +8115,111 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["BulkJob"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listClubExports: {
+        parameters: {
+            query?: {
+                page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
+                page_size?: components["parameters"]["PageSize"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClubExport"][];
+                        total: number;
+                        shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createClubExport: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClubExport"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getClubExport: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                exportId: components["parameters"]["ClubExportId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClubExport"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteClubExport: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                exportId: components["parameters"]["ClubExportId"];
+            };
+        };
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listClubExportFiles: {
+        parameters: {
+            query?: {
+                page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
+                page_size?: components["parameters"]["PageSize"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                exportId: components["parameters"]["ClubExportId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClubExportFile"][];
+                        total: number;
+                        shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };

@@ -334,6 +334,12 @@ const rows: Section = {
       beyond: '`409 too_many_bulk_jobs`',
     },
     {
+      what: 'Exports of a club that have not ended',
+      of: 'club',
+      most: '1',
+      beyond: 'the answer is the open export',
+    },
+    {
       what: 'Students of a bulk job',
       of: 'request',
       most: number(bulkRules.maxStudents),

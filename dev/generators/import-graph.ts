@@ -46,6 +46,8 @@ const levels: readonly (readonly string[])[] = [
   ],
   ['domain/campaigns', 'domain/erasures/certificates', 'domain/exports'],
   ['domain/automations'],
+  ['domain/exports/clubs'],
+  ['domain/exports/parts.ts'],
   ['domain/contexts.ts'],
   ['domain/administrators', 'domain/students'],
   ['activities'],

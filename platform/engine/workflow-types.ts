@@ -9,6 +9,7 @@ import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import { AgentSource } from '../../entities/knowledge/agent-source.ts';
 import { Automation } from '../../entities/automations/automation.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
+import { ClubExport } from '../../entities/exports/club-export.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { CommunitySpace } from '../../entities/community/community-space.ts';
@@ -222,6 +223,14 @@ export const workflowTypes = {
     attributes: { ClubId: 'clubId' },
     summary: 'one action on many students',
     due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
+  clubExport: row(ClubExport, {
+    id: 'club-export',
+    taskQueue: 'moves',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'an export of the club',
+    due: [{ at: 'looksAt', where: null, leased: true }],
   }),
   agentAnswer: row(AgentAnswer, {
     id: 'agent-answer',

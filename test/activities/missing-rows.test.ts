@@ -24,6 +24,7 @@ const outcomes: Readonly<Record<WorkflowType, unknown>> = {
   subscriptionEnd: 'revoked',
   studentImport: 'canceled',
   bulkJob: 'canceled',
+  clubExport: 'expired',
   agentAnswer: { status: 'gone' },
   campaignRun: 'draft',
   testMail: 'canceled',

@@ -179,6 +179,11 @@ const table: Record<OperationId, Row> = {
   listClassroomAgents: { sessions: student, answer: 200 },
 
   listAuditLog: { sessions: admin, roles: administration, answer: 200 },
+  listClubExports: { sessions: admin, roles: ['owner'], answer: 200 },
+  createClubExport: { sessions: admin, roles: ['owner'], answer: 202 },
+  getClubExport: { sessions: admin, roles: ['owner'], answer: 'not_found' },
+  deleteClubExport: { sessions: admin, roles: ['owner'], answer: 'not_found' },
+  listClubExportFiles: { sessions: admin, roles: ['owner'], answer: 'not_found' },
   exportAuditLog: { sessions: admin, roles: administration, answer: 200 },
 
   listApiKeys: { sessions: admin, roles: administration, answer: 200 },

@@ -114,6 +114,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'agent_words(seq)',
     'automation_step_changes(version_id,seq)',
     'certificate_files(object_key)',
+    'club_exports(club_id)', // a request locks the club before it looks for an open export
     'club_storage_changes(club_id,seq)',
     'club_student_changes(club_id,seq)',
     'erasures(subject_id)',

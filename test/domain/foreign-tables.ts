@@ -215,6 +215,12 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['vault_secrets'], reason: 'Makes the keys that sign certificates of erasure (ERS-31).' },
     ],
   },
+  exports: {
+    reads: [
+      { tables: ['clubs'], reason: settingsOfClub },
+      { tables: ['media'], reason: 'Lists the original files that belong to a copy of the club.' },
+    ],
+  },
   idempotency: {
     reads: [
       {

@@ -18,7 +18,7 @@ describe('npm run prove', () => {
     const commands = lines.flatMap((line) => /^npm run prove -- (\w+)/.exec(line)?.[1] ?? []);
     expect(commands).to.deep.equal(Object.keys(proofs));
     expect(lines).to.include(
-      '    PART: build, chart, cluster, connections, image, keys, listen, observe, sdk, upgrade',
+      '    PART: build, chart, cluster, connections, export, image, keys, listen, observe, sdk, upgrade',
     );
   });
 });

@@ -19,6 +19,7 @@ import { createWorkflowClient, type WorkflowClient } from '../../worker/temporal
 import { useAnswering } from '../toolkit/drive/answering.ts';
 import { automationDeps } from '../toolkit/drive/automations.ts';
 import { bulkJobDeps } from '../toolkit/drive/bulk.ts';
+import { clubExportActivityDeps } from '../toolkit/drive/club-exports.ts';
 import { sendingDeps } from '../toolkit/drive/campaigns.ts';
 import { digestDeps } from '../toolkit/drive/digests.ts';
 import { importDeps } from '../toolkit/drive/imports.ts';
@@ -277,7 +278,7 @@ export async function activitiesOf(
     imports: { ...all.studentImport(await importDeps()), ...all.bulkJob(await bulkJobDeps()) },
     indexing: all.sourceIndex({ sources }),
     media: all.mediaProcessing({ media }),
-    moves: all.mediaMove({ moves: await movingDeps() }),
+    moves: { ...all.mediaMove({ moves: await movingDeps() }), ...all.clubExport(await clubExportActivityDeps()) },
     subtitles: all.mediaTranscription({ transcriptions: await transcriptionDeps() }),
     agents: all.agentAnswer({ answers }),
   };

@@ -44,6 +44,8 @@ const explained: Readonly<Record<string, string>> = {
   recovery_codes: 'belongs to an administrator, not to a student',
   second_factors: 'belongs to an administrator, not to a student',
   sign_in_challenges: 'belongs to an administrator, not to a student',
+  club_exports:
+    'has ids, counts and places of a club’s lists; the removal empties it (test/domain/exports/club-exports.test.ts)',
   club_mail_texts: 'has a club’s texts of mails, with variables in place of names',
   club_feature_changes: 'has the time of a club’s plan change',
   club_storage_changes: 'has changes of a club’s totals, which upkeep soon adds to the totals',

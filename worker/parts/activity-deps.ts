@@ -25,6 +25,7 @@ export function activitiesOf(parts: Parts): (queue: TaskQueue, runs: Pick<Activi
     phoneCodes: phoneCodeDeps(parts),
     ...bulkMailDeps(parts),
     ...fileDeps(parts),
+    exports: { publicUrl: config.api.publicUrl, classroomUrl: config.classroomUrl },
     completions: { db, publicUrl: config.api.publicUrl, failpoint },
     notices: { db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint },
     addOns: { db, processor: createPaymentProcessor(config.stripe) },

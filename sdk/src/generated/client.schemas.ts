@@ -4042,6 +4042,114 @@ export type BulkJobRow = {
 };
 
 /**
+ * How far an export has come.
+ */
+export type ClubExportProgress = {
+    /**
+     * The number of record types that an export has.
+     * @minimum 1
+     */
+    record_types: number;
+    /**
+     * The number of record types that are complete.
+     * @minimum 0
+     */
+    record_types_done: number;
+    /**
+     * The number of exported records.
+     * @minimum 0
+     */
+    records: number;
+    /**
+     * The size of the exported records in bytes.
+     * @minimum 0
+     */
+    bytes: number;
+};
+
+/**
+ * The archive of a ready export.
+ */
+export type ClubExportArchive = {
+    /**
+     * Answers `GET` without a session, and `Range` with `If-Range`, for at least 15 minutes. It is a secret of the club.
+     */
+    url: string;
+    /**
+     * The name under which browsers save the archive.
+     */
+    file_name: string;
+    /**
+     * The size of the archive.
+     * @minimum 1
+     */
+    size_bytes: number;
+};
+
+/**
+ * A copy of all records of the club, and how far it has come.
+ */
+export type ClubExport = {
+    /**
+     * Id of the export; `{exportId}` in paths.
+     * @format uuid
+     */
+    id: string;
+    status: ClubExportStatus;
+    progress: ClubExportProgress;
+    archive?: ClubExportArchive;
+    /**
+     * When the export was requested (UTC).
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When the first records were exported.
+     * @format date-time
+     */
+    started_at?: string;
+    /**
+     * When the archive was complete.
+     * @format date-time
+     */
+    ready_at?: string;
+    /**
+     * When the archive is erased: 7 days after it was complete.
+     * @format date-time
+     */
+    expires_at?: string;
+};
+
+/**
+ * An original file of the club, with the name that it has in a copy of the club.
+ */
+export type ClubExportFile = {
+    /**
+     * Id of the file in the library.
+     * @format uuid
+     */
+    media_id: string;
+    /**
+     * The path of the file in a copy of the club: `files/<id>/<name>`. It has no further folders, and every file system accepts it.
+     */
+    name: string;
+    /**
+     * The size of the file.
+     * @minimum 0
+     */
+    size_bytes: number;
+    /**
+     * The SHA-256 of the content; absent until it is known.
+     * @pattern ^[0-9a-f]{64}$
+     */
+    sha256?: string;
+    /**
+     * Answers `GET` without a session, and `Range` with `If-Range`, for at least 15 minutes. Absent in the archive.
+     */
+    url?: string;
+};
+
+/**
  * A file of students, and how far its rows have become students.
  */
 export type StudentImport = {
@@ -13165,6 +13273,19 @@ export const BulkJobRowCode = {
     delivery_archived: "delivery_archived",
     invalid_request: "invalid_request",
     limit_reached: "limit_reached"
+} as const;
+
+/**
+ * `pending`: no record was exported yet. `ready`: the archive can be downloaded. `failed`: the export did not end within 24 hours, and nothing of it is kept. `expired`: the archive is erased, because 7 days have passed or a person deleted it. A later version may add values: accept those that you do not know.
+ */
+export type ClubExportStatus = (typeof ClubExportStatus)[keyof typeof ClubExportStatus] | (string & {});
+
+export const ClubExportStatus = {
+    pending: "pending",
+    running: "running",
+    ready: "ready",
+    failed: "failed",
+    expired: "expired"
 } as const;
 
 /**

@@ -105,7 +105,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AccountErasure, AddOn, AddOnPurchase, AdministratorAddress, AdministratorPasskeySignIn, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, CheckoutRequest, CheckoutSession, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubErasure, ClubErasureRequest, ClubFront, ClubPlan, ClubProvider, ClubProviderSettings, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErasureKeys, ErasureProof, ErrorEnvelope, FolderOrTop, Identities, Identity, IdentityAddition, IdentityCodeRequest, IdentityJoining, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, Passkey, PasskeyChange, PasskeyCreation, PasskeyCreationOptions, PasskeyList, PasskeyOfChallenge, PasskeyRequestOptions, PasswordChange, PasswordChoice, PasswordResetConfirmation, PhoneVerification, PointAward, PointAwardCreation, PortalRequest, PortalSession, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, ProviderCode, ProviderSignIn, ProviderSignInStart, PublicProviders, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, SessionLink, SessionLinkCreation, SessionLinkExchange, Shortened, SignInRules, SignInRulesInput, SignInSession, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentEntry, StudentErasure, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentPasskeyOptions, StudentPasskeySignIn, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AccountErasure, AddOn, AddOnPurchase, AdministratorAddress, AdministratorPasskeySignIn, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, CheckoutRequest, CheckoutSession, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubErasure, ClubErasureRequest, ClubExport, ClubExportFile, ClubFront, ClubPlan, ClubProvider, ClubProviderSettings, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErasureKeys, ErasureProof, ErrorEnvelope, FolderOrTop, Identities, Identity, IdentityAddition, IdentityCodeRequest, IdentityJoining, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, Passkey, PasskeyChange, PasskeyCreation, PasskeyCreationOptions, PasskeyList, PasskeyOfChallenge, PasskeyRequestOptions, PasswordChange, PasswordChoice, PasswordResetConfirmation, PhoneVerification, PointAward, PointAwardCreation, PortalRequest, PortalSession, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, ProviderCode, ProviderSignIn, ProviderSignInStart, PublicProviders, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, SessionLink, SessionLinkCreation, SessionLinkExchange, Shortened, SignInRules, SignInRulesInput, SignInSession, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentEntry, StudentErasure, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentPasskeyOptions, StudentPasskeySignIn, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -3756,6 +3756,174 @@ export type CancelBulkJobResponseHeaders = {
 export type CancelBulkJobVariables = {
     path: CancelBulkJobPath;
     headers?: CancelBulkJobHeaders;
+};
+
+export type ListClubExportsResult = {
+    /**
+     * The records of this page.
+     */
+    data: ClubExport[];
+    /**
+     * Records over all pages.
+     * @minimum 0
+     */
+    total: number;
+    shortened?: Shortened;
+    next_cursor?: NextCursor;
+};
+
+export type ListClubExportsPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type ListClubExportsQuery = {
+    /**
+     * Number of the page, from 1.
+     * @minimum 1
+     * @format int32
+     */
+    page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
+    /**
+     * Records a page.
+     * @minimum 1
+     * @maximum 100
+     * @format int32
+     */
+    page_size?: number;
+};
+
+export type ListClubExportsVariables = {
+    path: ListClubExportsPath;
+    query?: ListClubExportsQuery;
+};
+
+export type CreateClubExportResult = {
+    data: ClubExport;
+};
+
+export type CreateClubExportPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type CreateClubExportHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateClubExportResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type CreateClubExportVariables = {
+    path: CreateClubExportPath;
+    headers?: CreateClubExportHeaders;
+};
+
+export type GetClubExportResult = {
+    data: ClubExport;
+};
+
+export type GetClubExportPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of an export of this club.
+     * @format uuid
+     */
+    exportId: string;
+};
+
+export type GetClubExportVariables = {
+    path: GetClubExportPath;
+};
+
+export type DeleteClubExportResult = void;
+
+export type DeleteClubExportPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of an export of this club.
+     * @format uuid
+     */
+    exportId: string;
+};
+
+export type DeleteClubExportVariables = {
+    path: DeleteClubExportPath;
+};
+
+export type ListClubExportFilesResult = {
+    /**
+     * The records of this page.
+     */
+    data: ClubExportFile[];
+    /**
+     * Records over all pages.
+     * @minimum 0
+     */
+    total: number;
+    shortened?: Shortened;
+    next_cursor?: NextCursor;
+};
+
+export type ListClubExportFilesPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of an export of this club.
+     * @format uuid
+     */
+    exportId: string;
+};
+
+export type ListClubExportFilesQuery = {
+    /**
+     * Number of the page, from 1.
+     * @minimum 1
+     * @format int32
+     */
+    page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
+    /**
+     * Records a page.
+     * @minimum 1
+     * @maximum 100
+     * @format int32
+     */
+    page_size?: number;
+};
+
+export type ListClubExportFilesVariables = {
+    path: ListClubExportFilesPath;
+    query?: ListClubExportFilesQuery;
 };
 
 export type ListStudentImportsResult = {
@@ -13876,6 +14044,42 @@ export type Ops = {
             idempotentReplayed?: string;
         };
     };
+    listClubExports: {
+        args: {
+            path: ListClubExportsPath;
+            query?: ListClubExportsQuery;
+        };
+        result: ListClubExportsResult;
+    };
+    createClubExport: {
+        args: {
+            path: CreateClubExportPath;
+            headers?: CreateClubExportHeaders;
+        };
+        result: CreateClubExportResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    getClubExport: {
+        args: {
+            path: GetClubExportPath;
+        };
+        result: GetClubExportResult;
+    };
+    deleteClubExport: {
+        args: {
+            path: DeleteClubExportPath;
+        };
+        result: DeleteClubExportResult;
+    };
+    listClubExportFiles: {
+        args: {
+            path: ListClubExportFilesPath;
+            query?: ListClubExportFilesQuery;
+        };
+        result: ListClubExportFilesResult;
+    };
     listStudentImports: {
         args: {
             path: ListStudentImportsPath;
@@ -16179,6 +16383,11 @@ export const OPERATIONS = {
     getBulkJob: { id: "getBulkJob", method: "GET", path: "/v1/clubs/{clubId}/bulk-jobs/{jobId}", tags: ["Bulk jobs"], params: [{ name: "clubId", in: "path" }, { name: "jobId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     listBulkJobRows: { id: "listBulkJobRows", method: "GET", path: "/v1/clubs/{clubId}/bulk-jobs/{jobId}/rows", tags: ["Bulk jobs"], params: [{ name: "clubId", in: "path" }, { name: "jobId", in: "path" }, { name: "outcome", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     cancelBulkJob: { id: "cancelBulkJob", method: "POST", path: "/v1/clubs/{clubId}/bulk-jobs/{jobId}/cancel", tags: ["Bulk jobs"], params: [{ name: "clubId", in: "path" }, { name: "jobId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listClubExports: { id: "listClubExports", method: "GET", path: "/v1/clubs/{clubId}/exports", tags: ["Exports"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    createClubExport: { id: "createClubExport", method: "POST", path: "/v1/clubs/{clubId}/exports", tags: ["Exports"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    getClubExport: { id: "getClubExport", method: "GET", path: "/v1/clubs/{clubId}/exports/{exportId}", tags: ["Exports"], params: [{ name: "clubId", in: "path" }, { name: "exportId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    deleteClubExport: { id: "deleteClubExport", method: "DELETE", path: "/v1/clubs/{clubId}/exports/{exportId}", tags: ["Exports"], params: [{ name: "clubId", in: "path" }, { name: "exportId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
+    listClubExportFiles: { id: "listClubExportFiles", method: "GET", path: "/v1/clubs/{clubId}/exports/{exportId}/files", tags: ["Exports"], params: [{ name: "clubId", in: "path" }, { name: "exportId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     listStudentImports: { id: "listStudentImports", method: "GET", path: "/v1/clubs/{clubId}/student-imports", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     importStudents: { id: "importStudents", method: "POST", path: "/v1/clubs/{clubId}/student-imports", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "delivery_ids", in: "query", style: "form", explode: false }, { name: "invite", in: "query" }, { name: "file_name", in: "query" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "text/csv" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getStudentImport: { id: "getStudentImport", method: "GET", path: "/v1/clubs/{clubId}/student-imports/{importId}", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "importId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },

@@ -7,6 +7,7 @@ import { runScript, say } from '../../../dev/problem.ts';
 import { verifyBuild } from './build.ts';
 import { verifyChart } from './chart.ts';
 import { verifyCluster } from './cluster.ts';
+import { verifyExport } from './export.ts';
 import { verifyImage } from './image.ts';
 import { verifyKeys } from './keys.ts';
 import { verifyListen } from './listen.ts';
@@ -21,6 +22,7 @@ const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
   build: verifyBuild,
   chart: verifyChart,
   cluster: verifyCluster,
+  export: verifyExport,
   image: verifyImage,
   keys: verifyKeys,
   listen: verifyListen,

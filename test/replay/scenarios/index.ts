@@ -3,6 +3,7 @@ import type { Scenarios } from '../recorder.ts';
 import { agentScenarios } from './agents.ts';
 import { automationScenarios } from './automations.ts';
 import { bulkJobScenarios } from './bulk-jobs.ts';
+import { clubExportScenarios } from './club-exports.ts';
 import { campaignScenarios } from './campaigns.ts';
 import { communityScenarios } from './community.ts';
 import { clubErasureScenarios } from './club-erasures.ts';
@@ -31,5 +32,6 @@ export const playedScenarios: Scenarios = {
   ...salesScenarios,
   ...studentImportScenarios,
   ...bulkJobScenarios,
+  ...clubExportScenarios,
   ...agentScenarios,
 };

@@ -70,6 +70,8 @@ export interface Records {
   import: Id;
   /** A running bulk job without a workflow in Temporal. */
   bulkJob: Id;
+  /** A ready export of the club, whose archive is not stored. */
+  clubExport: Id;
   endpoint: Id;
   /** An active API key that no program uses. */
   apiKey: Id;
@@ -369,7 +371,7 @@ async function furnishAutomations({ clubId, studentId, now }: Scene) {
   return { automation, automationVersion: version, run };
 }
 
-async function furnishPeople({ clubId, studentId, now }: Scene) {
+async function furnishPeople({ clubId, ownerId, studentId, now }: Scene) {
   const member = await buildMember(clubId, 'editor');
   const invitation = await insert('invitations', {
     club_id: clubId,
@@ -416,7 +418,19 @@ async function furnishPeople({ clubId, studentId, now }: Scene) {
     [removedStudent, now],
   );
   await buildErasure({ kind: 'student', subjectId: removedStudent, clubId });
-  return { member: member.id, invitation, tag, level, award, import: students, bulkJob, removedStudent };
+  const clubExport = await insert('club_exports', {
+    club_id: clubId,
+    requested_by: ownerId,
+    status: 'ready',
+    progress: JSON.stringify({ types: [] }),
+    archive_bytes: 100,
+    looks_at: new Date(now.getTime() + 7 * 86_400_000),
+    created_at: new Date(now.getTime() - 2 * 86_400_000),
+    started_at: now,
+    ready_at: now,
+    expires_at: new Date(now.getTime() + 7 * 86_400_000),
+  });
+  return { clubExport, member: member.id, invitation, tag, level, award, import: students, bulkJob, removedStudent };
 }
 
 async function furnishSales({ clubId, studentId, now }: Scene, deliveryId: Id) {

@@ -76,7 +76,7 @@ describe('test/proofs/fuzz/world/harvest', () => {
     );
     expect([...kinds].toSorted()).to.deep.equal(
       `administrator agent agent.public_id assignment bulk_job campaign certificate certificate.code cohort comment connection
-       connection.token conversation course course.public_id delivery endpoint enrollment erasure_token event factor folder identity import invitation key lesson
+       connection.token conversation course course.public_id delivery endpoint enrollment erasure_token event export factor folder identity import invitation key lesson
        lesson.public_id level link link.code mail_link mail_opening mail_preview media mentorship mentorship.public_id message module notice notice_token passkey post.public_id post_comment
        product public_media report repository repository.public_id run session sign_in_session slug source space student submission suppression tag template version video way_out
        webhook_delivery workflow`.split(/\s+/),

@@ -15,6 +15,7 @@ import { buildSource } from '../../../toolkit/builders/sources.ts';
 import { buildQuestion } from '../../../toolkit/builders/questions.ts';
 import { endAnswer } from '../../../toolkit/drive/answers.ts';
 import { buildMaterial, buildOpenAgent, type OpenAgent } from '../../../toolkit/builders/agents.ts';
+import { runClubExport } from '../../../toolkit/drive/club-exports.ts';
 import { runBulk } from '../../../toolkit/drive/bulk.ts';
 import { runImport } from '../../../toolkit/drive/imports.ts';
 import { buildMentorship, buildSession } from '../../../toolkit/builders/mentorships.ts';
@@ -333,6 +334,9 @@ async function addSales(scene: Furnishing, deliveryId: Id): Promise<void> {
   const awarded = await scene.make('POST', '/points/bulk-award', { points: 5, note: `Praise ${canary}`, students });
   scene.name('bulk_job', awarded.text('id'));
   await runBulk(awarded.text('id'));
+  const copy = await scene.make('POST', '/exports');
+  scene.name('export', copy.text('id'));
+  await runClubExport(copy.text('id'));
   await scene.make('POST', '/add-ons', { id: newId(), kind: 'students', quantity: 1 });
 }
 

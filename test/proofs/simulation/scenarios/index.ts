@@ -7,6 +7,7 @@ import { addOns } from './add-ons.ts';
 import { answers } from './answers.ts';
 import { automations } from './automations.ts';
 import { bulkJobs } from './bulk-jobs.ts';
+import { clubExports } from './club-exports.ts';
 import { campaigns } from './campaigns.ts';
 import { clubErasures } from './club-erasures.ts';
 import { courseCompletions } from './course-completions.ts';
@@ -50,6 +51,7 @@ export const scenarios = {
   'course-completions': courseCompletions,
   imports,
   'bulk-jobs': bulkJobs,
+  'club-exports': clubExports,
   automations,
   'mail-domains': mailDomains,
   digests,
@@ -74,6 +76,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   subscriptionEnd: 'sales',
   studentImport: 'imports',
   bulkJob: 'bulk-jobs',
+  clubExport: 'club-exports',
   agentAnswer: 'answers',
   campaignRun: 'campaigns',
   testMail: 'campaigns',

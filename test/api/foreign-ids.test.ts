@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { CallerKind, ContractOperation, OperationId } from '../../contract/contract.ts';
 import { isObject } from '../../contract/openapi.ts';
+import { planClubErasure } from '../../domain/erasures/planned.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { rowsOfClubs } from '../toolkit/assert/club-rows.ts';
 import { buildFurnishedClub, permittedToken, type FurnishedClub } from '../toolkit/builders/furnished-club.ts';
@@ -19,6 +20,7 @@ import {
   type NamedRecord,
   type RecordName,
 } from '../toolkit/drive/named-records.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 
 const codeOf = ({ status, body }: Answer): number | string => (status < 400 ? status : body.error.code);
 
@@ -211,9 +213,14 @@ describe('ids of another club', () => {
     const read = (operation: ContractOperation) =>
       look(operation, pathOf(operation, { clubId: reader.id }), carriedBy(operation, operation.auth[0], reader));
     const answers = new Map<OperationId, string>();
+    const planErasure = async ({ id, owner }: FurnishedClub) => {
+      const { db } = await testDeps();
+      await db.transaction((tx) => planClubErasure(tx, { clubId: id, requestedBy: owner.id }, new Date()));
+    };
     before(async () => {
+      await planErasure(reader);
       for (const operation of readings) answers.set(operation.operationId, await read(operation));
-      await buildFurnishedClub();
+      await planErasure(await buildFurnishedClub());
     });
     for (const operation of readings) {
       it(`has the same answer before and after another club is created: ${nameOf(operation)}`, async () => {

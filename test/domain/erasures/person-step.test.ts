@@ -92,8 +92,8 @@ describe('the erasure of a person outside Postgres', () => {
 
   it('writes the marker before anything else, and again after a fault', async () => {
     await remove();
-    const unreachable = { put: () => Promise.reject(new Error('The store is away')) };
-    expect(await step(studentId, after(0), unreachable).catch((error: Error) => error.message)).to.equal(
+    const fail = () => Promise.reject(new Error('The store is away'));
+    expect(await step(studentId, after(0), { size: fail }).catch((error: Error) => error.message)).to.equal(
       'The store is away',
     );
     const { db } = await testDeps();

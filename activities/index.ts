@@ -9,13 +9,15 @@ import { chargeOverage, type OverageDeps } from '../domain/billing/overage/charg
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/drafts/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
-import { mailKinds, mediaUses } from '../domain/contexts.ts';
+import { contextsInLockOrder, mailKinds, mediaUses } from '../domain/contexts.ts';
 import type { VaultDeps } from '../domain/deps.ts';
 import { beginDigests } from '../domain/community/digests/beginning.ts';
 import type { DigestDeps } from '../domain/community/digests/sending.ts';
 import { stepDigest } from '../domain/community/digests/step.ts';
+import { stepClubErasure, type ClubErasureDeps } from '../domain/erasures/step.ts';
 import { fillSpace } from '../domain/joining/joining.ts';
 import { judgeCompletions, type JudgingDeps } from '../domain/learning/courses/judging.ts';
+import { mediaRules } from '../domain/media/media.policy.ts';
 import { processFile, type ProcessingDeps } from '../domain/media/processing/step.ts';
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
 import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
@@ -60,12 +62,20 @@ export interface ActivityDeps extends VaultDeps {
   media: ProcessingDeps;
   moves: MovingDeps;
   transcriptions: TranscriptionDeps;
+  terminateRuns: ClubErasureDeps['terminateRuns'];
   /** Is called after each round of the sweeper with the number of workflows that the round woke. */
   onRescued: (count: number) => void;
 }
 
 /** An activity declares what it needs, so that its tests pass nothing else. */
 type Given<Name extends keyof ActivityDeps> = Pick<ActivityDeps, Name>;
+
+/** What the contexts answer to the questions of an erasure. */
+const erasureOfClubs = {
+  closers: contextsInLockOrder.flatMap(({ closeClub }) => closeClub ?? []),
+  clubRows: contextsInLockOrder.flatMap(({ clubRows }) => clubRows),
+  arrivalMs: mediaRules.uploadMs + mediaRules.arrivalMs,
+};
 
 export const activities = {
   webhookDelivery: ({ deliveries }: Given<'deliveries'>) => ({
@@ -128,6 +138,13 @@ export const activities = {
       return transcribeFile(transcriptions, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
+  clubErasure: (deps: Given<'db' | 'vault' | 'storage' | 'failpoint' | 'terminateRuns'>) => {
+    const erasures = { ...deps, ...erasureOfClubs };
+    return {
+      eraseClub: (id: Id, now: number) =>
+        heartbeating(() => restingAfter(() => stepClubErasure(erasures, id, timeOfStep(now)))),
+    };
+  },
   courseCompletion: ({ completions }: Given<'completions'>) => ({
     judgeCompletions: (id: Id, now: number) => heartbeating(() => judgeCompletions(completions, id, timeOfStep(now))),
   }),

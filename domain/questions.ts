@@ -33,16 +33,23 @@ export type ChangeEmail = (
  * Ends what is under way in a club that is erased, one batch at a time. Repeated or simultaneous calls do no harm.
  * @returns whether another batch may be due immediately
  */
-export type CloseClub = (deps: { db: Database; vault: Vault }, clubId: Id, now: Date) => Promise<{ more: boolean }>;
+export type CloseClub = (
+  deps: { db: Database; vault: Vault; storage: ObjectStore },
+  clubId: Id,
+  now: Date,
+) => Promise<{ more: boolean }>;
 
 /** The rows of a club in one table. */
 export interface ClubRows {
   of: Entity;
   /**
-   * How an index finds the rows: by the column `club_id`, or by a column that refers to rows of another table of the club. `scan` reads the
-   * whole table once, which is cheap only if the table is small or its rows are short-lived.
+   * How an index finds the rows: by the column `club_id`, or by a column that refers to rows of another table of the club. `empty` finds
+   * rows of the club by an index on a column that is null. `scan` reads the whole table, which is cheap only if the table is small or its
+   * rows are short-lived. If no single way finds all rows, the table has several answers.
    */
-  by: 'club' | 'scan' | { parent: Entity; column: string };
+  by: 'club' | 'scan' | { parent: Entity; column: string } | { empty: string };
+  /** Tables that the rows refer to without a foreign key. The rows are erased before them. */
+  refersTo?: readonly Entity[];
 }
 
 /** The data that a context has about a student, for the student (`StudentExport` in the contract). */

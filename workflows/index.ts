@@ -135,6 +135,31 @@ export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaE
   { waitingFor: ({ at, waitingFor }) => `its ${waitingFor} ${inAbout(at - Date.now())}` },
 );
 
+const erasureWaits = {
+  planned: (in_: string) => `the reminder or the beginning${in_}`,
+  closing: (in_: string) => `the next batch that ends work of the club${in_}`,
+  rows: (in_: string) => `the next rows${in_}`,
+  runs: (in_: string) => `the next look for runs${in_}`,
+  objects: (in_: string) => `the end of upload addresses, and another erasure of objects${in_}`,
+  completed: () => 'nothing',
+} as const;
+
+/** The erasure of one club, from its request until its rows, runs and objects are erased. The outcome of a canceled erasure is `canceled`. */
+export const clubErasure = stepWorkflow<Activities['clubErasure'], 'eraseClub'>(
+  'eraseClub',
+  {
+    startToCloseTimeout: '5m', // a step works for some seconds, and then waits for the end of a batch and of the store
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
+  },
+  {
+    waitingFor({ at, status, rows, runs, objects, table }) {
+      const done = `${status}: ${rows} rows, ${runs} runs and ${objects} objects erased`;
+      if (table !== undefined) return `${done}; the table ${table} is next`;
+      return `${done}; ${erasureWaits[status](at === undefined ? '' : ` ${inAbout(at - Date.now())}`)}`;
+    },
+  },
+);
+
 /**
  * Completes a course for students who did nothing themselves, for example after a lesson was withdrawn or when their access begins. Each
  * step checks one page of students.

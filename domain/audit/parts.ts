@@ -1,4 +1,5 @@
 /** The answers of the context `audit` to the questions that concern every context (domain/questions.ts). */
+import { AuditEntry } from '../../entities/audit/audit-entry.ts';
 import type { ContextQuestions } from '../questions.ts';
 import { removeOldEntries } from './entries.ts';
 
@@ -7,6 +8,6 @@ export const auditParts = {
   eraseStudent: null, // an entry contains ids, and no data about a student
   exportStudent: null,
   changeEmail: null,
-  clubRows: [],
+  clubRows: [{ of: AuditEntry, by: 'club' }],
   retention: [{ run: ({ db }, now) => removeOldEntries(db, now) }],
 } satisfies ContextQuestions;

@@ -1,4 +1,6 @@
 /** The answers of the context `bulk` to the questions that concern every context (domain/questions.ts). */
+import { BulkJob } from '../../entities/bulk/bulk-job.ts';
+import { BulkJobRow } from '../../entities/bulk/bulk-job-row.ts';
 import type { ContextQuestions } from '../questions.ts';
 import { eraseStudentFromJobs, retainJobs } from './retention.ts';
 
@@ -7,6 +9,9 @@ export const bulkParts = {
   eraseStudent: (tx, { studentId }) => eraseStudentFromJobs(tx, studentId),
   exportStudent: null,
   changeEmail: null, // a job stores no addresses
-  clubRows: [],
+  clubRows: [
+    { of: BulkJob, by: 'club' },
+    { of: BulkJobRow, by: { parent: BulkJob, column: 'jobId' } },
+  ],
   retention: [{ run: ({ db }, now) => retainJobs(db, now) }],
 } satisfies ContextQuestions;

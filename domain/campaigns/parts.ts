@@ -1,4 +1,6 @@
 /** The answers of the context `campaigns` to the questions that concern every context (domain/questions.ts). */
+import { Campaign } from '../../entities/campaigns/campaign.ts';
+import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import type { ContextQuestions } from '../questions.ts';
 import { purgeStudentFromCampaigns } from './recipients.ts';
 import { retainRecipients } from './retention.ts';
@@ -8,6 +10,9 @@ export const campaignsParts = {
   eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // this also erases mails of automations and digests
   exportStudent: null,
   changeEmail: null, // a mail uses the address that the student has when it is claimed
-  clubRows: [],
+  clubRows: [
+    { of: Campaign, by: 'club' },
+    { of: TestMail, by: 'club' },
+  ],
   retention: [{ run: ({ db }, now) => retainRecipients(db, now) }],
 } satisfies ContextQuestions;

@@ -1,4 +1,6 @@
 /** The answers of the context `idempotency` to the questions that concern every context (domain/questions.ts). */
+import { IdempotencyErasure } from '../../entities/idempotency/idempotency-erasure.ts';
+import { IdempotencyKey } from '../../entities/idempotency/idempotency-key.ts';
 import type { ContextQuestions } from '../questions.ts';
 import { eraseAnswers, removeExpiredAnswers } from './repetitions.ts';
 
@@ -7,6 +9,9 @@ export const idempotencyParts = {
   eraseStudent: (tx, student) => eraseAnswers(tx, student),
   exportStudent: null,
   changeEmail: null, // a stored answer repeats an old response, so it keeps the address of that time
-  clubRows: [],
+  clubRows: [
+    { of: IdempotencyErasure, by: 'club' },
+    { of: IdempotencyKey, by: 'club' },
+  ],
   retention: [{ run: ({ db }, now) => removeExpiredAnswers(db, now) }],
 } satisfies ContextQuestions;

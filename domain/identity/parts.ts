@@ -1,4 +1,16 @@
 /** The answers of the context `identity` to the questions that concern every context (domain/questions.ts). */
+import { AdministratorIdentity } from '../../entities/identity/administrator-identity.ts';
+import { AdministratorSession } from '../../entities/identity/administrator-session.ts';
+import { ApiKey } from '../../entities/identity/api-key.ts';
+import { IdentityJoin } from '../../entities/identity/identity-join.ts';
+import { IdentityProvider } from '../../entities/identity/identity-provider.ts';
+import { Passkey } from '../../entities/identity/passkey.ts';
+import { SessionLink } from '../../entities/identity/session-link.ts';
+import { SignInChallenge } from '../../entities/identity/sign-in-challenge.ts';
+import { SignUpNetwork } from '../../entities/identity/sign-up-network.ts';
+import { Student } from '../../entities/identity/student.ts';
+import { StudentSession } from '../../entities/identity/student-session.ts';
+import { OneTimeToken } from '../../entities/mail/one-time-token.ts';
 import { folding, type ContextQuestions } from '../questions.ts';
 import { fillEmailKeys } from './accounts/email-keys.ts';
 import { forgetNetwork } from './accounts/pending-sign-ups.ts';
@@ -27,7 +39,20 @@ export const identityParts = {
     await voidLinksOf(tx, studentId);
     await forgetPasskeys(tx, studentId);
   },
-  clubRows: [],
+  clubRows: [
+    { of: AdministratorIdentity, by: { parent: IdentityProvider, column: 'clubProviderId' } },
+    { of: AdministratorSession, by: 'scan' },
+    { of: ApiKey, by: 'club' },
+    { of: IdentityJoin, by: { parent: IdentityProvider, column: 'clubProviderId' } },
+    { of: IdentityProvider, by: 'club' },
+    { of: OneTimeToken, by: { parent: IdentityJoin, column: 'identityJoinId' } },
+    { of: Passkey, by: 'club' },
+    { of: SessionLink, by: { parent: Student, column: 'studentId' } },
+    { of: SignInChallenge, by: 'scan' },
+    { of: SignUpNetwork, by: 'club' },
+    { of: Student, by: 'club' },
+    { of: StudentSession, by: { parent: Student, column: 'studentId' } },
+  ],
   retention: [
     { run: ({ db }, now) => removeEndedSessions(db, now) },
     { run: ({ db }, now) => removeSpentSignIns(db, now) },

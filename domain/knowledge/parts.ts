@@ -1,4 +1,7 @@
 /** The answers of the context `knowledge` to the questions that concern every context (domain/questions.ts). */
+import { AgentPassage } from '../../entities/knowledge/agent-passage.ts';
+import { AgentSource } from '../../entities/knowledge/agent-source.ts';
+import { AgentWord } from '../../entities/knowledge/agent-word.ts';
 import { rollingUp, type ContextQuestions } from '../questions.ts';
 import { readOldSourcesAgain } from './indexing/reading-again.ts';
 import { rollUpWords } from './words.ts';
@@ -8,7 +11,11 @@ export const knowledgeParts = {
   eraseStudent: null,
   exportStudent: null,
   changeEmail: null,
-  clubRows: [],
+  clubRows: [
+    { of: AgentPassage, by: { parent: AgentSource, column: 'sourceId' } },
+    { of: AgentSource, by: 'club' },
+    { of: AgentWord, by: 'club' },
+  ],
   retention: [
     rollingUp('wordChanges', rollUpWords),
     {

@@ -1,4 +1,16 @@
 /** The answers of the context `media` to the questions that concern every context (domain/questions.ts). */
+import { ClubStorage } from '../../entities/media/club-storage.ts';
+import { ClubStorageChange } from '../../entities/media/club-storage-change.ts';
+import { LeftoverObject } from '../../entities/media/leftover-object.ts';
+import { Media } from '../../entities/media/media.ts';
+import { MediaFavorite } from '../../entities/media/media-favorite.ts';
+import { MediaFolder } from '../../entities/media/media-folder.ts';
+import { MediaMove } from '../../entities/media/media-move.ts';
+import { MediaRendition } from '../../entities/media/media-rendition.ts';
+import { MediaTrack } from '../../entities/media/media-track.ts';
+import { MediaTranscription } from '../../entities/media/media-transcription.ts';
+import { MediaUpload } from '../../entities/media/media-upload.ts';
+import { MediaUse } from '../../entities/media/media-use.ts';
 import { folding, type ContextQuestions } from '../questions.ts';
 import { eraseDue, purgeStudentFromMedia } from './erasure/erasure.ts';
 import { eraseLeftovers } from './erasure/leftovers.ts';
@@ -11,7 +23,20 @@ export const mediaParts = {
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
   exportStudent: null,
   changeEmail: null,
-  clubRows: [],
+  clubRows: [
+    { of: ClubStorage, by: 'club' },
+    { of: ClubStorageChange, by: 'club' },
+    { of: LeftoverObject, by: 'scan' },
+    { of: Media, by: 'club' },
+    { of: MediaFavorite, by: { parent: Media, column: 'mediaId' } },
+    { of: MediaFolder, by: 'club' },
+    { of: MediaMove, by: { parent: Media, column: 'id' } },
+    { of: MediaRendition, by: { parent: Media, column: 'mediaId' } },
+    { of: MediaTrack, by: { parent: Media, column: 'mediaId' } },
+    { of: MediaTranscription, by: { parent: Media, column: 'id' } },
+    { of: MediaUpload, by: 'club' },
+    { of: MediaUse, by: { parent: Media, column: 'mediaId' } },
+  ],
   retention: [
     {
       async run({ db }, now) {

@@ -1,4 +1,7 @@
 /** The answers of the context `mentorships` to the questions that concern every context (domain/questions.ts). */
+import { Mentorship } from '../../entities/mentorships/mentorship.ts';
+import { MentorshipDelivery } from '../../entities/mentorships/mentorship-delivery.ts';
+import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
 import type { ContextQuestions } from '../questions.ts';
 import { purgeStudentFromMentorships } from './student-removal.ts';
 
@@ -7,6 +10,10 @@ export const mentorshipsParts = {
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromMentorships(tx, studentId, now),
   exportStudent: null,
   changeEmail: null, // each mail goes to the current address of the student at the time of sending
-  clubRows: [],
+  clubRows: [
+    { of: Mentorship, by: 'club' },
+    { of: MentorshipDelivery, by: { parent: Mentorship, column: 'mentorshipId' } },
+    { of: MentorshipSession, by: 'club' },
+  ],
   retention: [],
 } satisfies ContextQuestions;

@@ -1,4 +1,6 @@
 /** The answers of the context `repositories` to the questions that concern every context (domain/questions.ts). */
+import { Repository } from '../../entities/repositories/repository.ts';
+import { RepositoryItem } from '../../entities/repositories/repository-item.ts';
 import type { ContextQuestions } from '../questions.ts';
 
 export const repositoriesParts = {
@@ -6,6 +8,9 @@ export const repositoriesParts = {
   eraseStudent: null,
   exportStudent: null,
   changeEmail: null,
-  clubRows: [],
+  clubRows: [
+    { of: Repository, by: 'club' },
+    { of: RepositoryItem, by: { parent: Repository, column: 'repositoryId' } },
+  ],
   retention: [],
 } satisfies ContextQuestions;

@@ -2,12 +2,13 @@
  * The keyed hash of an e-mail address that a student lost while an import was open. The import uses this hash to recognize the address in a
  * row of its file.
  */
-import { Entity, ManyToOne, PrimaryColumn } from 'typeorm';
+import { Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';
 import { StudentImport } from './student-import.ts';
 
 @Entity('student_import_addresses')
+@Index('student_import_addresses_student', ['studentId'])
 export class StudentImportAddress {
   @PrimaryColumn({ type: 'uuid' })
   importId: string;

@@ -10,6 +10,8 @@ import { Agent } from './agent.ts';
 @Entity('agent_conversations')
 @Index('agent_conversations_student', ['studentId', 'agentId', 'lastMessageAt', 'id'], { where: 'deleted_at IS NULL' })
 @Index('agent_conversations_agent', ['agentId', 'lastMessageAt', 'id'], { where: 'deleted_at IS NULL' })
+@Index('agent_conversations_all_of_agent', ['agentId'])
+@Index('agent_conversations_all_of_student', ['studentId'])
 export class AgentConversation {
   @PrimaryColumn({ type: 'uuid' })
   id: string;

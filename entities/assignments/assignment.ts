@@ -9,6 +9,7 @@ import { Lesson } from '../learning/lesson.ts';
 @Check('assignments_takes_something', 'takes_text OR max_files > 0')
 @Check('assignments_dates', 'due_at <= closes_at')
 @Index('assignments_lesson', ['lessonId', 'position', 'id'])
+@Index('assignments_club', ['clubId'])
 export class Assignment {
   @PrimaryColumn({ type: 'uuid' })
   id: string;

@@ -11,6 +11,7 @@ import { Campaign } from './campaign.ts';
 @Check('test_mails_status', oneOf('status', mailStatuses))
 @Index('test_mails_campaign', ['campaignId', 'createdAt', 'id'])
 @Index('test_mails_due', ['nextAttemptAt'], { where: `status = 'pending'` })
+@Index('test_mails_all_of_club', ['clubId'])
 export class TestMail {
   @PrimaryColumn({ type: 'uuid', primaryKeyConstraintName: 'test_mails_key' })
   id: string;

@@ -1,10 +1,11 @@
 /** The sign-in rules of a club: its members must satisfy them (FAC-1). A club without a row has no rules. */
-import { Column, Entity, JoinColumn, ManyToOne, OneToOne, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, JoinColumn, ManyToOne, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { IdentityProvider } from '../identity/identity-provider.ts';
 import { Club } from './club.ts';
 
 @Entity('club_sign_in_rules')
+@Index('club_sign_in_rules_provider', ['requiredProviderId'], { where: 'required_provider_id IS NOT NULL' })
 export class SignInRules {
   @PrimaryColumn({ type: 'uuid', primaryKeyConstraintName: 'club_sign_in_rules_pkey' })
   clubId: string;

@@ -17,6 +17,7 @@ import { writingStates, type WritingState } from './values.ts';
   where: `hidden_at IS NOT NULL AND state <> 'deleted'`,
 })
 @Index('community_comments_replies', ['replyTo'], { where: 'reply_to IS NOT NULL' })
+@Index('community_comments_all_of_post', ['postId'])
 export class CommunityComment {
   /** The id of the comment, which the caller may choose. */
   @PrimaryColumn({ type: 'uuid' })

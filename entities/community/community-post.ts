@@ -16,6 +16,7 @@ import { writingStates, type WritingState } from './values.ts';
 @Index('community_posts_visible', ['spaceId', 'createdAt'], { where: `state = 'published' AND hidden_at IS NULL` })
 @Index('community_posts_student', ['studentId', 'spaceId'], { where: 'student_id IS NOT NULL' })
 @Index('community_posts_hidden', ['studentId', 'spaceId'], { where: `hidden_at IS NOT NULL AND state <> 'deleted'` })
+@Index('community_posts_all_of_space', ['spaceId'])
 export class CommunityPost {
   /** The id of the post, which the caller may choose. */
   @PrimaryColumn({ type: 'uuid' })

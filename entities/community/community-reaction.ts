@@ -7,6 +7,7 @@ import { reactionKinds, type ReactionKind } from './values.ts';
 
 @Entity('community_reactions')
 @Check('community_reactions_kind', oneOf('kind', reactionKinds))
+@Index('community_reactions_club', ['clubId'])
 export class CommunityReaction {
   /** The post or the comment to which the reaction belongs. */
   @PrimaryColumn({ type: 'uuid' })

@@ -68,6 +68,10 @@ export class Erasure {
   @Column({ type: 'jsonb', default: {} })
   counts: ErasureCounts;
 
+  /** The number of successive looks that found no run of the club. */
+  @Column({ type: 'smallint', default: 0 })
+  emptyLooks: number;
+
   /** The slug of an erased club, which no other club may take for 90 days. Null afterwards. */
   @Column({ type: 'text', nullable: true })
   slug: string | null;

@@ -11,6 +11,7 @@ import { Club } from '../clubs/club.ts';
 @Index('idempotency_keys_students', ['clubId'], { where: 'is_about_student' })
 /** The migration creates the index of sealed values. */
 @Index('idempotency_keys_answer_key', { synchronize: false })
+@Index('idempotency_keys_club', ['clubId'], { where: 'club_id IS NOT NULL' })
 export class IdempotencyKey {
   /** The kind and the id of the caller: `student:…`, `administrator:…`. */
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'idempotency_keys_pkey' })

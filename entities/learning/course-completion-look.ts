@@ -10,6 +10,7 @@ import { Course } from './course.ts';
 
 @Entity('course_completion_looks')
 @Index('course_completion_looks_looks_at', ['looksAt'])
+@Index('course_completion_looks_club', ['clubId'])
 export class CourseCompletionLook {
   @PrimaryColumn({ type: 'uuid' })
   courseId: string;

@@ -5,6 +5,7 @@ import { Club } from '../clubs/club.ts';
 
 @Entity('levels')
 @Index('levels_club_points', ['clubId', 'points'], { unique: true, where: 'removed_at IS NULL' })
+@Index('levels_club', ['clubId'])
 export class Level {
   @PrimaryColumn({ type: 'uuid' })
   id: string;

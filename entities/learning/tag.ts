@@ -5,6 +5,7 @@ import { Club } from '../clubs/club.ts';
 
 @Entity('tags')
 @Index('tags_club_name', ['clubId', 'foldedName'], { unique: true, where: 'removed_at IS NULL' })
+@Index('tags_club', ['clubId'])
 export class Tag {
   @PrimaryColumn({ type: 'uuid' })
   id: string;

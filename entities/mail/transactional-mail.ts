@@ -20,6 +20,7 @@ import { oneOf } from '../one-of.ts';
 /** A migration creates this index on the sealed values, so TypeORM must not create it. */
 @Index('transactional_mails_address_seal_key', { synchronize: false })
 @Index('transactional_mails_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
+@Index('transactional_mails_club', ['clubId'], { where: 'club_id IS NOT NULL' })
 export class TransactionalMail {
   @PrimaryColumn({ type: 'uuid' })
   id: string;

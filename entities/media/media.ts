@@ -80,6 +80,7 @@ import { MediaFolder } from './media-folder.ts';
 @Check('media_expires', 'expiry_looks_at IS NULL OR expires_at IS NOT NULL')
 @Check('media_held', 'held_bytes >= 0')
 @Check('media_erased', 'erases_at IS NULL OR object_key IS NOT NULL')
+@Index('media_all_of_club', ['clubId'])
 export class Media {
   @PrimaryColumn({ type: 'uuid' })
   id: string;

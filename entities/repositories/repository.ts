@@ -10,6 +10,7 @@ import { repositoryStatuses, type RepositoryStatus } from './values.ts';
 @Check('repositories_status', oneOf('status', repositoryStatuses))
 @Index('repositories_club_public_id', ['clubId', 'publicId'], { unique: true })
 @Index('repositories_club_created', ['clubId', 'createdAt', 'id'])
+@Index('repositories_cover', ['coverMediaId'], { where: 'cover_media_id IS NOT NULL' })
 export class Repository {
   @PrimaryColumn({ type: 'uuid' })
   id: string;

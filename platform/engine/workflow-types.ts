@@ -16,6 +16,7 @@ import { CourseCompletionLook } from '../../entities/learning/course-completion-
 import { SpaceDigest } from '../../entities/community/space-digest.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { OverageCharge } from '../../entities/billing/overage-charge.ts';
+import { Erasure } from '../../entities/erasures/erasure.ts';
 import { Media } from '../../entities/media/media.ts';
 import { MediaMove } from '../../entities/media/media-move.ts';
 import { MediaTranscription } from '../../entities/media/media-transcription.ts';
@@ -299,6 +300,15 @@ export const workflowTypes = {
     attributes: { ClubId: 'clubId' },
     summary: 'subtitles that are made of the speech of a file',
     due: [{ at: 'looksAt', where: null, leased: true }],
+  }),
+  clubErasure: row(Erasure, {
+    id: 'club-erasure',
+    key: 'subjectId',
+    taskQueue: 'upkeep',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the erasure of a club',
+    due: [{ at: 'looksAt', where: `row.kind = 'club'`, leased: true }],
   }),
   courseCompletion: row(CourseCompletionLook, {
     id: 'course-completion',

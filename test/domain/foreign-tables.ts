@@ -68,6 +68,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     reads: [
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['students'], reason: people },
+      { tables: ['courses'], reason: 'Finds rows of a club that is erased by the courses of the club.' },
       { tables: ['failing_steps'], reason: 'Shows runs whose steps have failed.' },
       { tables: ['list_tallies', 'list_tally_changes'], reason: totals },
       { tables: ['mail_senders', 'mail_suppressions', 'mails'], reason: decidesMails },
@@ -170,6 +171,19 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
         ],
         reason: 'Tests the records of students in a condition, and names missing records in a problem.',
       },
+    ],
+  },
+  erasures: {
+    reads: [
+      { tables: ['clubs'], reason: 'Closes a club that is erased.' },
+      {
+        tables: ['facts', 'list_tallies', 'list_tally_changes', 'wakes'],
+        reason: 'Erases the rows of a club in the tables of the platform.',
+      },
+    ],
+    writes: [
+      { tables: ['clubs'], reason: 'Closes a club that is erased.' },
+      { tables: ['failing_steps'], reason: 'Deletes the faults of the terminated runs of a club.' },
     ],
   },
   identity: {

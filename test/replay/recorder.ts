@@ -257,6 +257,13 @@ export async function activitiesOf(
       ...all.sweep({ db, onRescued() {} }),
       ...all.retention({ db, vault, storage: await testObjectStore() }),
       ...all.mediaExpiry({ db, vault, storage: await testObjectStore() }),
+      ...all.clubErasure({
+        db,
+        vault,
+        storage: await testObjectStore(),
+        failpoint: async () => {},
+        terminateRuns: async () => [],
+      }),
       ...all.courseCompletion({ completions: { db, publicUrl, failpoint: async () => {} } }),
       ...all.spaceFill({ db }),
       ...all.beginDigests({ db }),

@@ -11,10 +11,10 @@ import type { Parts } from './parts.ts';
 import { phoneCodeDeps } from './phone-codes.ts';
 
 /** @returns the activities of each queue. Transactional mails of the queue `bulk-mail` have their own SMTP server */
-export function activitiesOf(parts: Parts): (queue: TaskQueue) => object {
+export function activitiesOf(parts: Parts): (queue: TaskQueue, runs: Pick<ActivityDeps, 'terminateRuns'>) => object {
   const { resources, config, answers, deliveries, failpoint } = parts;
   const { db, vault, storage, smtp } = resources;
-  const deps: ActivityDeps = {
+  const deps: Omit<ActivityDeps, 'terminateRuns'> = {
     db,
     vault,
     storage,
@@ -31,6 +31,7 @@ export function activitiesOf(parts: Parts): (queue: TaskQueue) => object {
     overages: { db, invoicing: createInvoicing(config.stripe), failpoint },
     onRescued: (count) => rescued.inc(count),
   };
-  const bulkDeps: ActivityDeps = { ...deps, mails: transactionalMailDeps(parts, smtp.bulk) };
-  return (queue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
+  const bulkDeps = { ...deps, mails: transactionalMailDeps(parts, smtp.bulk) };
+  return (queue, { terminateRuns }) =>
+    activitiesOn(queue, { ...(queue === 'bulk-mail' ? bulkDeps : deps), terminateRuns });
 }

@@ -11,6 +11,7 @@ import { temporalLogger } from './runtime.ts';
 import { createMissingSchedules, ensureSchedules, keepSchedules } from './schedules.ts';
 import { workerOptions } from './task-queues.ts';
 import { workflowBundle } from './workflow-bundle.ts';
+import { createClubRuns, type ClubRuns } from './club-runs.ts';
 import { createWorkflowClient, type WorkflowClient } from './workflow-client.ts';
 
 export interface Engine {
@@ -23,7 +24,7 @@ export interface Engine {
 }
 
 interface WorkerParts {
-  activitiesOf: (queue: TaskQueue) => object;
+  activitiesOf: (queue: TaskQueue, runs: ClubRuns) => object;
   interceptors: ActivityInterceptorsFactory[];
   build: Build | undefined;
 }
@@ -82,6 +83,7 @@ async function createWorkers(
   log: Logger,
 ): Promise<Worker[]> {
   const bundle = await workflowBundle(workflowBundleFile, temporalLogger(log));
+  const runs = createClubRuns(connection, namespace);
   return Promise.all(
     served.map((taskQueue) =>
       Worker.create({
@@ -89,7 +91,7 @@ async function createWorkers(
         connection,
         namespace,
         workflowBundle: bundle,
-        activities: activitiesOf(taskQueue),
+        activities: activitiesOf(taskQueue, runs),
         interceptors: { activity: interceptors },
       }),
     ),

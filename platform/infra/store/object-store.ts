@@ -39,6 +39,9 @@ const answerMs = 20_000;
 const copiedAtOnce = 64 * 1_024 * 1_024;
 const copiesAtOnce = 4;
 
+/** The number of keys in one listing. */
+const listedKeys = 200;
+
 /** The address is used immediately, but the store's clock may be slow. */
 const sendSeconds = 15 * 60;
 
@@ -124,6 +127,10 @@ export interface ObjectStore {
   removeUnder(prefix: string, isKept?: (key: string) => boolean): Promise<void>;
   /** Aborts unfinished uploads. The newest version of the file stays. */
   endUploads(key: string): Promise<void>;
+  /** Aborts every unfinished upload of a key with this prefix. */
+  endUploadsUnder(prefix: string): Promise<void>;
+  /** @returns at most some hundred keys with this prefix, also of deleted files that have older versions; none if no file remains */
+  listKeys(prefix: string): Promise<string[]>;
   /**
    * Lets pages of these origins upload files to signed addresses of the private bucket.
    * @returns whether the rules have changed @throws the error of the store, for example if our key may not set the rules
@@ -284,6 +291,15 @@ export function createObjectStore(
       }
     },
     endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
+    endUploadsUnder: (Prefix) => abortUploads(client, bucketOf(Prefix), Prefix),
+    async listKeys(Prefix) {
+      const page = { Bucket: bucketOf(Prefix), Prefix, MaxKeys: listedKeys };
+      const { Versions = [], DeleteMarkers = [] } = await client
+        .send(new ListObjectVersionsCommand(page))
+        .catch(noVersions);
+      const { Contents = [] } = await client.send(new ListObjectsV2Command(page));
+      return [...new Set([...Versions, ...DeleteMarkers, ...Contents].flatMap(({ Key }) => Key ?? []))];
+    },
     async allowOrigins(origins) {
       // This client is used only once: the clock difference that it measures must not affect other clients.
       const own = new S3Client(clientConfig(storage));
@@ -341,11 +357,19 @@ async function abortUploads(
   Prefix: string,
   isKept: (key: string) => boolean = () => false,
 ): Promise<void> {
-  const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix }));
-  for (const { Key, UploadId } of Uploads.filter(({ Key: key = '' }) => !isKept(key)))
-    await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })).catch((error: unknown) => {
-      if (!goneMeanwhile(error)) throw error;
-    });
+  let next: { KeyMarker?: string; UploadIdMarker?: string } = {};
+  for (;;) {
+    const page = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix, ...next }));
+    for (const { Key, UploadId } of (page.Uploads ?? []).filter(({ Key: key = '' }) => !isKept(key)))
+      await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })).catch((error: unknown) => {
+        if (!goneMeanwhile(error)) throw error;
+      });
+    if (!page.IsTruncated || page.NextKeyMarker === undefined || page.NextKeyMarker === next.KeyMarker) return;
+    next = {
+      KeyMarker: page.NextKeyMarker,
+      ...(page.NextUploadIdMarker && { UploadIdMarker: page.NextUploadIdMarker }),
+    };
+  }
 }
 
 /** @throws the error of the store, for example if another process removes this file at the same time */

@@ -88,8 +88,8 @@ describe('due queries', function () {
     const { tableName, primaryColumns } = source.getMetadata(workflowTypes[type].entity);
     const key = primaryColumns[0]?.databaseName;
     const [first] = dueRowsOf(source, type);
-    const status = /row\.status = '(\w+)'/.exec(first?.condition.render([]) ?? '')?.[1];
-    const change = status === undefined ? '' : `, status = '${status}'`;
+    const [, column, value] = /row\.(status|kind) = '(\w+)'/.exec(first?.condition.render([]) ?? '') ?? [];
+    const change = column === undefined ? '' : `, ${column} = '${value}'`;
     await source.query(
       `UPDATE ${tableName} SET ${first?.at.render([]).replace('row.', '')} = $1 ${change}
         WHERE ${key} IN (SELECT ${key} FROM ${tableName} ORDER BY ${key} LIMIT ${dueRows})`,

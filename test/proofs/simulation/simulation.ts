@@ -183,6 +183,17 @@ export class Simulation {
     }
   }
 
+  /** Terminates the runs of a club, except its erasure. @returns their ids */
+  terminateRuns(clubId: string): Promise<string[]> {
+    const except = workflowIdOf('clubErasure', clubId);
+    return this.outside('the termination of runs', () => this.#temporal.terminateRuns(clubId, except));
+  }
+
+  /** @returns the ids of the runs of a club */
+  runsOf(clubId: string): string[] {
+    return this.#temporal.runsOf(clubId);
+  }
+
   /** @throws BrokenInvariant */
   async play(stage: Stage, commands: number): Promise<Outcome> {
     this.#stage = stage;

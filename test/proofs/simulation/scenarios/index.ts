@@ -8,6 +8,7 @@ import { answers } from './answers.ts';
 import { automations } from './automations.ts';
 import { bulkJobs } from './bulk-jobs.ts';
 import { campaigns } from './campaigns.ts';
+import { clubErasures } from './club-erasures.ts';
 import { courseCompletions } from './course-completions.ts';
 import { digests } from './digests.ts';
 import { imports } from './imports.ts';
@@ -43,6 +44,7 @@ export const scenarios = {
   campaigns,
   sales: salesOfPlatforms,
   'space-fills': spaceFills,
+  'club-erasures': clubErasures,
   'course-completions': courseCompletions,
   imports,
   'bulk-jobs': bulkJobs,
@@ -79,6 +81,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   mediaProcessing: 'media-processing',
   mediaMove: 'media-moves',
   mediaTranscription: 'media-transcriptions',
+  clubErasure: 'club-erasures',
   courseCompletion: 'course-completions',
   spaceFill: 'space-fills',
   spaceDigest: 'digests',

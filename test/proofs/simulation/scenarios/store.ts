@@ -117,6 +117,8 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
       for (const key of keys) if (!isKept(key)) await remove(key);
     },
     endUploads: async () => {},
+    endUploadsUnder: async () => {},
+    listKeys: (prefix) => ask(`LIST ${prefix}`, () => [...objects.keys()].filter((key) => key.startsWith(prefix))),
     allowOrigins: () => Promise.resolve(false),
     close() {},
   };

@@ -116,6 +116,17 @@ export class SimulatedTemporal {
     this.runs.delete(id);
   }
 
+  runsOf(clubId: string): string[] {
+    return [...this.runs.values()].filter((run) => run.clubId === clubId).map(({ id }) => id);
+  }
+
+  /** Terminates the runs of a club, except this one. @returns their ids */
+  terminateRuns(clubId: string, except: string): string[] {
+    const ids = [...this.runs.values()].filter((run) => run.clubId === clubId && run.id !== except).map(({ id }) => id);
+    for (const id of ids) this.forget(id);
+    return ids;
+  }
+
   /** @returns the time of the run's next action; 0 if a task or an activity is open; undefined if the run does not exist */
   looksAt(id: string): number | undefined {
     const run = this.runs.get(id);

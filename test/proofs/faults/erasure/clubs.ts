@@ -43,6 +43,10 @@ export async function buildProofClub(source: DataSource): Promise<{ club: ProofC
 /** The furnished rows are due or under way without a run. They wait instead, so that a club that nobody touches stays as it is. */
 async function settleRows(source: DataSource, { id }: { id: Id }): Promise<void> {
   await source.query(`UPDATE mail_domains SET looks_at = now() + interval '20 days' WHERE club_id = $1`, [id]);
+  await source.query(
+    `UPDATE media SET looks_at = now() + interval '20 days' WHERE club_id = $1 AND looks_at IS NOT NULL`,
+    [id],
+  );
 }
 
 /**

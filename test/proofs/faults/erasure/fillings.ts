@@ -6,30 +6,39 @@ import { readTables, type Column, type Table } from './tables.ts';
 
 type Row = Record<string, unknown>;
 
-/** Values that a check of the table demands. */
+/** Columns that a check of the table demands, or that a row under way must not have. `null` leaves a column out. */
 const demanded: Readonly<Record<string, Row>> = {
-  administrator_identities: { club_provider_id: undefined, provider: null },
-  bulk_job_rows: { outcome: 'failed', code: 'student_not_found' },
-  course_completion_looks: { looks_at: null },
-  mails: { status: 'sent', run_id: null, step_id: null, digest_id: null },
+  agent_charges: { settled_at: '2026-11-01', cost_micros: 1 },
+  agent_materials: { course_id: null },
+  assignment_reviews: { comment: 'Well tied.' },
+  club_branding: { accent_color: '#102030' },
+  course_completion_looks: { looks_at: '2099-01-01' },
   mail_clicks: { machine: false },
-  media_uploads: { status: 'open' },
-  one_time_tokens: { purpose: 'student_invitation' },
-  sign_in_challenges: { student_id: null },
-  student_import_rows: { outcome: 'failed', code: 'row_too_long' },
-  transactional_mails: { template: 'student_code', status: 'sent' },
+  mails: { status: 'sent', run_id: null, step_id: null, digest_id: null },
+  one_time_tokens: { purpose: 'student_invitation', administrator_id: null, invitation_id: null, identity_join_id: null },
+  passkeys: { administrator_id: null, name: 'Phone' },
+  phone_codes: { status: 'sent' },
+  space_digests: { ended_at: '2026-11-01' },
+  student_import_rows: { outcome: 'failed', code: 'row_too_long', student_id: null },
+  test_mails: { status: 'sent' },
+  transactional_mails: { status: 'sent', administrator_id: null, invitation_id: null, session_sequence: null },
   webhook_attempts: { trigger: 'schedule', outcome: 'http_error' },
+  webhook_listeners: { administrator_id: null },
 };
 
 /** Tables of the whole service. A row of a club has no place there. */
 const ofService: ReadonlySet<string> = new Set([
   'erasures',
+  'facts', // the arrivals of the proof write facts and wakes
+  'failing_steps',
   'rate_limit_counters',
   'releases',
   'running_processes',
   'schema_contractions',
   'upkeep_rounds',
+  'typeorm_metadata',
   'vault_secrets',
+  'wakes',
 ]);
 
 interface Furnished {
@@ -43,24 +52,41 @@ interface Furnished {
  * @returns the names of the tables that have no row of the club
  */
 export async function fillTables(source: DataSource, club: Furnished): Promise<string[]> {
-  const tables = await readTables(source);
-  const rowsOf = async (name: string) => {
-    const rows = await source.query<{ row: Row }[]>(
-      `SELECT to_jsonb(self) AS row FROM ${name} self WHERE strpos(to_jsonb(self)::text, $1) + strpos(to_jsonb(self)::text, $2) > 0 LIMIT 5`,
-      [club.id, club.student.id],
-    );
-    return rows.map(({ row }) => row);
-  };
+  const tables = (await readTables(source)).filter(({ name }) => !ofService.has(name));
+  const known = new Set([club.id, club.student.id]);
   const filled = new Map<string, Row[]>();
-  let empty = tables.filter(({ name }) => !ofService.has(name));
-  for (let pass = 0; pass < 3; pass++) {
-    for (const { name } of empty) filled.set(name, await rowsOf(name));
-    empty = empty.filter(({ name }) => filled.get(name)?.length === 0);
+  for (let pass = 0; ; pass++) {
+    await readFilled(source, tables, known, filled);
+    const empty = tables.filter(({ name }) => !filled.has(name));
+    if (pass === passes) return empty.map(({ name }) => name);
     for (const table of empty) await addRow(source, table, club, filled);
   }
-  const left: string[] = [];
-  for (const { name } of empty) if ((await rowsOf(name)).length === 0) left.push(name);
-  return left;
+}
+
+const passes = 4;
+
+/** Reads the rows of the club: rows with its id, with the id of the student, or with the id of another row of the club. */
+async function readFilled(
+  source: DataSource,
+  tables: readonly Table[],
+  known: Set<string>,
+  filled: Map<string, Row[]>,
+): Promise<void> {
+  const all = new Map<string, Row[]>();
+  for (const { name } of tables)
+    all.set(
+      name,
+      (await source.query<{ row: Row }[]>(`SELECT to_jsonb(self) AS row FROM ${name} self`)).map(({ row }) => row),
+    );
+  for (let before = -1; before < known.size;) {
+    before = known.size;
+    for (const [name, rows] of all) {
+      if (name === 'administrators') continue;
+      const own = rows.filter((row) => Object.values(row).some((value) => typeof value === 'string' && known.has(value)));
+      if (own.length > 0) filled.set(name, own);
+      for (const { id } of own) if (typeof id === 'string') known.add(id);
+    }
+  }
 }
 
 async function addRow(
@@ -75,7 +101,10 @@ async function addRow(
     if (value !== undefined) row[column.name] = value;
   }
   Object.assign(row, demanded[table.name]);
-  const names = Object.keys(row).filter((name) => row[name] !== undefined);
+  if ('club_provider_id' in row) row['provider_id'] = row['club_provider_id'];
+  if (table.name === 'space_digests') row['id'] = `${club.id}/${String(row['date']).slice(0, 10)}`;
+  if (table.name === 'passkeys') row['club_id'] = club.id;
+  const names = Object.keys(row).filter((name) => row[name] !== null);
   const list = names.map((name) => `"${name}"`).join(', ');
   await source
     .query(`INSERT INTO ${table.name} (${list}) SELECT ${list} FROM jsonb_populate_record(NULL::${table.name}, $1::jsonb)`, [
@@ -87,7 +116,7 @@ async function addRow(
 /** @returns undefined if the default may stay */
 function valueOf(
   { references }: Table,
-  { name, type, isRequired }: Column,
+  { name, type, isRequired, permitted }: Column,
   club: Furnished,
   filled: ReadonlyMap<string, readonly Row[]>,
 ): unknown {
@@ -97,7 +126,7 @@ function valueOf(
   if (name === 'administrator_id' || parent === 'administrators') return club.owner.id;
   const ids: readonly Row[] = filled.get(parent ?? parentBy(name, filled)) ?? [];
   if (ids[0] !== undefined && 'id' in ids[0]) return ids[0]['id'];
-  return isRequired ? plainValue(type) : undefined;
+  return isRequired ? (permitted ?? plainValue(type)) : undefined;
 }
 
 /** Some columns refer to rows without a foreign key: `delivery_id` of an attempt names a webhook delivery. */

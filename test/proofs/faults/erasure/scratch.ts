@@ -15,6 +15,7 @@ try {
   const tables = await readTables(source);
   const base = await rowsAbout(source, tables, club.student.id);
   const { readConfig } = await import('../../../../config.ts');
+  console.log('rows about', base.rows.length, base.rows.map((r) => r.table.name).join(' '));
   const t2 = Date.now();
   const counts = await copyStudent(readConfig().database.url.reveal(), base, 0, 2000);
   console.log(JSON.stringify(counts), Date.now() - t2);

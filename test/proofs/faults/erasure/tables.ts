@@ -8,6 +8,8 @@ export interface Column {
   /** An insert must give a value. */
   isRequired: boolean;
   isGenerated: boolean;
+  /** The first value that a check of the column permits; null if no check lists values. */
+  permitted: string | null;
 }
 
 export interface Table {
@@ -26,7 +28,10 @@ export function readTables(source: DataSource): Promise<Table[]> {
   return source.query<Table[]>(`
     SELECT relname AS name,
       (SELECT json_agg(json_build_object('name', attname, 'type', format_type(atttypid, atttypmod),
-                'isRequired', attnotnull AND NOT atthasdef AND attidentity = '', 'isGenerated', attgenerated <> '') ORDER BY attnum)
+                'isRequired', attnotnull AND NOT atthasdef AND attidentity = '', 'isGenerated', attgenerated <> '',
+                'permitted', (SELECT substring(pg_get_constraintdef(one.oid) FROM attname || ' = ANY \\(\\(?ARRAY\\[''([^'']*)''')
+                                FROM pg_constraint one WHERE conrelid = self.oid AND contype = 'c'
+                                 AND pg_get_constraintdef(one.oid) ~ ('\\m' || attname || ' = ANY') LIMIT 1)) ORDER BY attnum)
          FROM pg_attribute WHERE attrelid = self.oid AND attnum > 0 AND NOT attisdropped) AS columns,
       coalesce((SELECT json_agg(attname ORDER BY attnum) FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
          WHERE indrelid = self.oid AND indisprimary), '[]') AS key,

@@ -5,7 +5,7 @@
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { mediaUseKinds, type MediaUseKind } from '../entities/media/values.ts';
 import { mailTemplateNames, type MailTemplate } from '../entities/mail/values.ts';
-import { noParts, type ContextQuestions } from './questions.ts';
+import { noParts, type CloseClub, type ContextQuestions } from './questions.ts';
 import type { ClaimedFact, FactResult } from '../platform/engine/facts.ts';
 import { assignmentMails } from './assignments/mails.ts';
 import { enrollByFacts } from './automations/entering/by-facts.ts';
@@ -28,6 +28,7 @@ import { webhookMails } from './webhooks/mails.ts';
 import { mailParts } from './mail/parts.ts';
 import { joiningParts } from './joining/parts.ts';
 import { billingParts } from './billing/parts.ts';
+import { erasureMails } from './erasures/mails.ts';
 import { erasuresParts } from './erasures/parts.ts';
 import { knowledgeParts } from './knowledge/parts.ts';
 import { identityParts } from './identity/parts.ts';
@@ -91,7 +92,7 @@ export const contexts = {
   branding: { ...noParts, mails: {}, mediaUses: {}, factConsumers: [] },
   language: { ...noParts, mails: {}, mediaUses: {}, factConsumers: [] },
   billing: { ...billingParts, mails: {}, mediaUses: {}, factConsumers: [] },
-  erasures: { ...erasuresParts, mails: {}, mediaUses: {}, factConsumers: [] },
+  erasures: { ...erasuresParts, mails: erasureMails, mediaUses: {}, factConsumers: [] },
   knowledge: { ...knowledgeParts, mails: {}, mediaUses: {}, factConsumers: [] },
   identity: { ...identityParts, mails: accountMails, mediaUses: {}, factConsumers: [] },
   access: { ...accessParts, mails: {}, mediaUses: {}, factConsumers: [] },
@@ -115,6 +116,11 @@ export const contexts = {
 } as const satisfies Record<string, ContextParts>;
 
 export const contextsInLockOrder: readonly ContextParts[] = Object.values(contexts);
+
+/** The answers to `closeClub`, in the reverse order of locks: what reaches the outside world ends first. */
+export const clubClosers: readonly CloseClub[] = contextsInLockOrder
+  .toReversed()
+  .flatMap((context) => context.closeClub ?? []);
 
 /** The rows that each kind of mail is about. */
 export const mailKinds = answersOf<MailTemplate, MailKind>(

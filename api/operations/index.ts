@@ -17,6 +17,7 @@ import * as communityPosts from './community/community-posts.ts';
 import * as courses from './learning/courses.ts';
 import * as lessonComments from './learning/lesson-comments.ts';
 import * as deliveries from './webhooks/deliveries.ts';
+import * as erasures from './club/erasures.ts';
 import * as enrollments from './learning/enrollments.ts';
 import * as agentConversations from './agents/agent-conversations.ts';
 import * as bulkJobs from './people/bulk-jobs.ts';
@@ -61,6 +62,7 @@ export const operations: Operations = {
   ...lessonComments,
   ...deliveries,
   ...enrollments,
+  ...erasures,
   ...agentConversations,
   ...automations,
   ...campaigns,

@@ -252,6 +252,12 @@ export interface paths {
         put: operations["setIdentityProvider"];
         delete: operations["removeIdentityProvider"];
     };
+    "/v1/clubs/{clubId}/erasure": {
+        parameters: {};
+        get: operations["getClubErasure"];
+        post: operations["requestClubErasure"];
+        delete: operations["cancelClubErasure"];
+    };
     "/v1/clubs/{clubId}/sign-in-rules": {
         parameters: {};
         get: operations["getSignInRules"];
@@ -1447,7 +1453,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "provider_sign_in_failed" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "second_factor_required" | "club_requires_second_factor" | "club_requires_provider" | "fresh_factor_required" | "identity_not_joined" | "provider_session_limited" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "sign_in_rule_not_met" | "no_second_factor" | "factor_limit_reached" | "last_sign_in_method" | "identity_limit_reached" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "passkey_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "already_subscribed" | "checkout_in_progress" | "no_billing_account" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "provider_sign_in_failed" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "second_factor_required" | "club_requires_second_factor" | "club_requires_provider" | "fresh_factor_required" | "identity_not_joined" | "provider_session_limited" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "sign_in_rule_not_met" | "no_second_factor" | "factor_limit_reached" | "last_sign_in_method" | "identity_limit_reached" | "organization_limit_reached" | "endpoint_limit_reached" | "listener_limit_reached" | "passkey_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "plan_active" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "already_subscribed" | "checkout_in_progress" | "no_billing_account" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         SecondFactorMethod: "totp" | "recovery_code" | "passkey";
         SecondFactorChallenge: {
             token: string;
@@ -1844,6 +1850,7 @@ export interface components {
             time_zone: string;
             language: components["schemas"]["Language"];
             created_at: string;
+            erases_at?: string;
         };
         TimeZone: string;
         ClubChange: {
@@ -1909,6 +1916,16 @@ export interface components {
             client_id: string;
             client_secret?: string;
             email_domains: string[];
+        };
+        ClubErasure: {
+            id: string;
+            status: "planned" | "running";
+            requested_at: string;
+            requested_by?: string;
+            erases_at: string;
+        };
+        ClubErasureRequest: {
+            name: string;
         };
         SignInRules: {
             requires_second_factor: boolean;
@@ -6132,6 +6149,63 @@ export interface operations {
         };
     };
     removeIdentityProvider: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            204: {};
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getClubErasure: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClubErasure"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestClubErasure: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClubErasureRequest"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClubErasure"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    cancelClubErasure: {
         parameters: {
             path: {
                 clubId: components["parameters"]["ClubId"];

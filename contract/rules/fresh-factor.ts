@@ -9,6 +9,8 @@ export type FreshFactor = 'always' | 'if_enrolled';
 
 const operations = {
   addAdministratorPasskey: 'always',
+  requestClubErasure: 'always',
+  cancelClubErasure: 'always',
   createApiKey: 'if_enrolled',
   rotateApiKey: 'if_enrolled',
   updateApiKey: 'if_enrolled',

@@ -11,7 +11,7 @@ const levels: readonly (readonly string[])[] = [
   ['contract', 'entities'],
   ['platform/infra'],
   ['platform/engine'],
-  ['domain/deps.ts', 'domain/questions.ts'],
+  ['domain/deps.ts', 'domain/open-clubs.ts', 'domain/questions.ts'],
   ['domain/watches', 'domain/joining', 'domain/language', 'domain/idempotency', 'domain/audit'],
   ['domain/branding'],
   ['domain/mail'],

@@ -10,11 +10,12 @@ import { StudentImport } from '../../entities/access/student-import.ts';
 import { StudentImportAddress } from '../../entities/access/student-import-address.ts';
 import { StudentImportRow } from '../../entities/access/student-import-row.ts';
 import type { ContextQuestions } from '../questions.ts';
+import { closeAccess } from './closing.ts';
 import { hideEnrollmentsOf } from './enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './imports/removals.ts';
 
 export const accessParts = {
-  closeClub: null,
+  closeClub: closeAccess,
   async eraseStudent(tx, { clubId, studentId }, now) {
     await hideEnrollmentsOf(tx, studentId, now);
     await forgetFilesThatName(tx, { clubId, studentId });

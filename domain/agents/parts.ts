@@ -12,10 +12,11 @@ import { AgentQuestion } from '../../entities/agents/agent-question.ts';
 import { AgentQuestionImage } from '../../entities/agents/agent-question-image.ts';
 import { ClubAiMonth } from '../../entities/agents/club-ai-month.ts';
 import type { ContextQuestions } from '../questions.ts';
+import { closeAgents } from './closing.ts';
 import { purgeStudentFromAgents } from './conversations/erasure.ts';
 
 export const agentsParts = {
-  closeClub: null,
+  closeClub: closeAgents,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromAgents(tx, studentId, now),
   exportStudent: null,
   changeEmail: null,

@@ -11,7 +11,7 @@ import type { ContextQuestions } from '../questions.ts';
 import { purgeStudentFromAssignments } from './student-removal.ts';
 
 export const assignmentsParts = {
-  closeClub: null,
+  closeClub: null, // nothing is under way
   eraseStudent: (tx, { studentId }) => purgeStudentFromAssignments(tx, studentId),
   exportStudent: null,
   changeEmail: null, // each mail goes to the current address of the student at the time of sending

@@ -4,7 +4,7 @@ import type { ContextQuestions } from '../questions.ts';
 import { removeOldEntries } from './entries.ts';
 
 export const auditParts = {
-  closeClub: null,
+  closeClub: null, // nothing is under way
   eraseStudent: null, // an entry contains ids, and no data about a student
   exportStudent: null,
   changeEmail: null,

@@ -10,13 +10,14 @@ import { AutomationStepTally } from '../../entities/automations/automation-step-
 import { AutomationVersion } from '../../entities/automations/automation-version.ts';
 import { Course } from '../../entities/learning/course.ts';
 import { rollingUp, type ContextQuestions } from '../questions.ts';
+import { closeAutomations } from './closing.ts';
 import { settleLeftMails } from './running/left-mails.ts';
 import { forgetOldPaths, purgeStudentFromAutomations } from './student-removal.ts';
 import { rollUpSteps } from './tallies.ts';
 import { wakeWatchersOfCourses } from '../watches/watches.ts';
 
 export const automationsParts = {
-  closeClub: null,
+  closeClub: closeAutomations,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromAutomations(tx, studentId, now),
   exportStudent: null,
   changeEmail: null, // a mail uses the address that the student has when it is claimed

@@ -6,6 +6,7 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { followedOutcomes, type EventOutcome, type PlanName } from '../../entities/billing/values.ts';
+import { isOpenClub } from '../open-clubs.ts';
 import { recordPresentOverages } from './overages.ts';
 import { plans } from './plans.policy.ts';
 import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
@@ -69,7 +70,8 @@ async function clubOfCustomer(tx: Transaction, customerId: string | null): Promi
   const row = await tx.one<
     Pick<BillingEvent, 'clubId'>
   >(sql`SELECT ${columns(BillingEvent, ['clubId'])} FROM billing_events
-      WHERE customer_id = ${customerId} AND club_id IS NOT NULL AND outcome = ANY (${followedOutcomes}) LIMIT 1`);
+      WHERE customer_id = ${customerId} AND club_id IS NOT NULL AND outcome = ANY (${followedOutcomes})
+        AND ${isOpenClub(sql`club_id`)} LIMIT 1`);
   return row?.clubId ?? undefined;
 }
 
@@ -78,7 +80,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** An event of another environment may name a club that does not exist in this database. */
 async function clubNamed(tx: Transaction, { namedClub }: ReadEvent): Promise<Id | undefined> {
   if (namedClub === null || !uuid.test(namedClub)) return undefined;
-  const club = await tx.one<{ id: Id }>(sql`SELECT id FROM clubs WHERE id = ${namedClub}`);
+  const club = await tx.one<{ id: Id }>(sql`SELECT id FROM clubs WHERE id = ${namedClub} AND erasing_at IS NULL`);
   return club?.id;
 }
 

@@ -10,10 +10,11 @@ import { Overage } from '../../entities/billing/overage.ts';
 import { OverageCharge } from '../../entities/billing/overage-charge.ts';
 import { OverageTurn } from '../../entities/billing/overage-turn.ts';
 import type { ContextQuestions } from '../questions.ts';
+import { closeBilling } from './closing.ts';
 import { turnMonths } from './overages.ts';
 
 export const billingParts = {
-  closeClub: null,
+  closeClub: closeBilling,
   eraseStudent: null,
   exportStudent: null,
   changeEmail: null,

@@ -2,10 +2,11 @@
 import { BulkJob } from '../../entities/bulk/bulk-job.ts';
 import { BulkJobRow } from '../../entities/bulk/bulk-job-row.ts';
 import type { ContextQuestions } from '../questions.ts';
+import { closeBulkJobs } from './closing.ts';
 import { eraseStudentFromJobs, retainJobs } from './retention.ts';
 
 export const bulkParts = {
-  closeClub: null,
+  closeClub: closeBulkJobs,
   eraseStudent: (tx, { studentId }) => eraseStudentFromJobs(tx, studentId),
   exportStudent: null,
   changeEmail: null, // a job stores no addresses

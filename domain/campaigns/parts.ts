@@ -2,11 +2,12 @@
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import type { ContextQuestions } from '../questions.ts';
+import { closeCampaigns } from './closing.ts';
 import { purgeStudentFromCampaigns } from './recipients.ts';
 import { retainRecipients } from './retention.ts';
 
 export const campaignsParts = {
-  closeClub: null,
+  closeClub: closeCampaigns,
   eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // this also erases mails of automations and digests
   exportStudent: null,
   changeEmail: null, // a mail uses the address that the student has when it is claimed

@@ -7,7 +7,8 @@ import type { DatabaseDeps } from '../deps.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/text/names.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
-import type { Organization } from '../identity/memberships.ts';
+import { isOpenClub } from '../open-clubs.ts';
+import { listOrganizations, type Organization } from '../identity/memberships.ts';
 import { slugOf } from './slug.policy.ts';
 
 /**
@@ -56,7 +57,7 @@ export async function openOrganization(
 ): Promise<Organization> {
   return db.transaction(async (tx) => {
     await tx.run(sql`SELECT FROM administrators WHERE id = ${ownerId} FOR NO KEY UPDATE`);
-    const ownedClubs = await tx.manager.countBy(Membership, { administratorId: ownerId, role: 'owner' });
+    const ownedClubs = (await listOrganizations(tx, ownerId)).filter(({ role }) => role === 'owner').length;
     if (ownedClubs >= newClubs.perAdministrator)
       throw new DomainError(
         'organization_limit_reached',
@@ -66,7 +67,8 @@ export async function openOrganization(
   });
 }
 
+/** @returns false also for a club whose erasure has begun (ERS-5) */
 export async function clubExists(db: Queries, clubId: Id): Promise<boolean> {
-  const club = await db.one(sql`SELECT 1 FROM clubs WHERE id = ${clubId}`);
+  const club = await db.one(sql`SELECT 1 WHERE ${isOpenClub(clubId)}`);
   return club !== undefined;
 }

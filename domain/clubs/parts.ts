@@ -8,7 +8,7 @@ import { rollingUp, type ContextQuestions } from '../questions.ts';
 import { rollUpListTallies } from '../../platform/infra/postgres/lists/counts.ts';
 
 export const clubsParts = {
-  closeClub: null,
+  closeClub: null, // nothing is under way
   eraseStudent: null,
   exportStudent: null,
   changeEmail: null,

@@ -6,6 +6,7 @@ import { syncSources } from '../knowledge/sources.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
+import { findErasesAt } from '../erasures/planned.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/text/names.ts';
@@ -19,12 +20,14 @@ type ClubRow = RowOf<typeof clubColumns>;
 
 /** @throws Error if there is no such club, because callers have already checked the membership */
 export async function findClub(db: Queries, clubId: Id): Promise<ClubRecord> {
-  return presentClub(await readClub(db, clubId));
+  return presentClub(await readClub(db, clubId), await findErasesAt(db, clubId));
 }
 
-/** @returns the tag of the club's language; null if there is no such club */
+/** @returns the tag of the club's language; null if there is no such club, or if its erasure has begun */
 export async function findClubLanguage(db: Queries, clubId: Id): Promise<string | null> {
-  const row = await db.one<{ language: string }>(sql`SELECT language FROM clubs WHERE id = ${clubId}`);
+  const row = await db.one<{ language: string }>(
+    sql`SELECT language FROM clubs WHERE id = ${clubId} AND erasing_at IS NULL`,
+  );
   return row?.language ?? null;
 }
 
@@ -65,7 +68,7 @@ export function requireTimeZone(name: string): void {
     throw new DomainError('invalid_request', 'time_zone must be a name of the IANA time zone database.');
 }
 
-function presentClub(row: ClubRow): ClubRecord {
+function presentClub(row: ClubRow, erasesAt: Date | undefined): ClubRecord {
   return {
     id: row.id,
     name: row.name,
@@ -73,5 +76,6 @@ function presentClub(row: ClubRow): ClubRecord {
     time_zone: row.timeZone,
     language: clubLanguageOf(row.language),
     created_at: row.createdAt.toISOString(),
+    ...(erasesAt && { erases_at: erasesAt.toISOString() }),
   };
 }

@@ -11,6 +11,7 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { violates } from '../../platform/infra/postgres/errors.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import { findBranding, presentPublicBranding } from '../branding/branding.ts';
+import { isOfErasedClub } from '../erasures/planned.ts';
 import { languageOf, offeredLanguages } from '../language/languages.ts';
 import { isReserved, readSlug } from './slug.policy.ts';
 
@@ -40,7 +41,8 @@ export async function findClubFront(
 ): Promise<RecordOf<'ClubFront'>> {
   const row = await db.one<FrontRow>(
     sql`SELECT ${frontColumns} FROM club_slugs held JOIN clubs club ON club.id = held.club_id
-         WHERE held.slug = ${readSlug(typed) ?? 'no slug'} AND (held.answers_until IS NULL OR held.answers_until > ${now})`,
+         WHERE held.slug = ${readSlug(typed) ?? 'no slug'} AND (held.answers_until IS NULL OR held.answers_until > ${now})
+           AND club.erasing_at IS NULL`,
   );
   if (!row) throw new DomainError('not_found', 'No club has this slug.');
   return {
@@ -60,7 +62,8 @@ type SlugRow = RowOf<typeof slugColumns>;
  * Changes the slug of the club. The old slug still finds the club for 90 days (ACC-9). The caller holds the lock of the club's row.
  * @param change.from the current slug
  * @param change.to a slug that matches the pattern of the contract
- * @throws DomainError slug_taken (the slug is reserved, or another club uses it or used it less than 90 days ago), slug_limit_reached
+ * @throws DomainError slug_taken (the slug is reserved, or another club uses it, or used it less than 90 days ago, or was erased less
+ * than 90 days ago), slug_limit_reached
  */
 export async function changeSlug(
   tx: Transaction,
@@ -73,6 +76,7 @@ export async function changeSlug(
     sql`SELECT ${slugColumns} FROM club_slugs WHERE slug = ${to} OR club_id = ${clubId} ORDER BY slug FOR UPDATE`,
   );
   requireFree(rows, clubId, to, now);
+  if (await isOfErasedClub(tx, to)) throw slugTaken();
   requireRoomForFormer(rows, clubId, to, now);
   await tx.run(
     sql`DELETE FROM club_slugs WHERE slug = ${to} OR (club_id = ${clubId} AND answers_until <= ${now})`, // removes expired slugs

@@ -10,12 +10,13 @@ import { CommunitySpace } from '../../entities/community/community-space.ts';
 import { Media } from '../../entities/media/media.ts';
 import { SpaceDigest } from '../../entities/community/space-digest.ts';
 import type { ContextQuestions } from '../questions.ts';
+import { closeCommunity } from './closing.ts';
 import { retainDigests } from './digests/retention.ts';
 import { retainModeration } from './moderation.ts';
 import { purgeStudentFromCommunity } from './student-removal.ts';
 
 export const communityParts = {
-  closeClub: null,
+  closeClub: closeCommunity,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromCommunity(tx, studentId, now),
   exportStudent: null,
   changeEmail: null,

@@ -1,18 +1,38 @@
-/** Closes a club that is erased (ERS-5). */
-import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
-import type { Database } from '../../platform/infra/postgres/database.ts';
-import type { Vault } from '../../platform/infra/keys/vault.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+/** Closes a club that is erased: from the first commit on, nothing finds it, and what is under way ends (ERS-5, ERS-6). */
 import type { Id } from '../../platform/core/ids.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import type { StudentDeps } from '../deps.ts';
 import type { CloseClub } from '../questions.ts';
 
-/** Ends what is under way in the club, batch by batch. It is safe to repeat. @returns whether another batch may be due immediately */
+/**
+ * Takes one step. The first call marks the club. Then each call ends one batch of what is under way, context by context. Repeated and
+ * simultaneous calls do no harm.
+ * @param deps.closers the answers of the contexts to `closeClub`
+ * @returns whether another call may have work. False also for a club that does not exist
+ */
 export async function closeClub(
-  deps: { db: Database; vault: Vault; storage: ObjectStore; closers: readonly CloseClub[] },
+  { closers, ...deps }: StudentDeps & { closers: readonly CloseClub[] },
   clubId: Id,
   now: Date,
 ): Promise<{ more: boolean }> {
-  await deps.db.run(sql`UPDATE clubs SET erasing_at = ${now} WHERE id = ${clubId} AND erasing_at IS NULL`);
-  for (const close of deps.closers) if ((await close(deps, clubId, now)).more) return { more: true };
+  await markClosed(deps, clubId, now);
+  for (const close of closers) {
+    const { more } = await close(deps, clubId, now);
+    if (more) return { more };
+  }
   return { more: false };
+}
+
+/**
+ * Marks the club, and keeps its slug in the row of the erasure. The lock waits for every transaction that has written a row with a foreign
+ * key to the club. So each later transaction sees that the club is closed.
+ */
+async function markClosed({ db }: Pick<StudentDeps, 'db'>, clubId: Id, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
+    const open = await tx.one(sql`SELECT 1 FROM clubs WHERE id = ${clubId} AND erasing_at IS NULL FOR UPDATE`);
+    if (!open) return;
+    await tx.run(sql`UPDATE clubs SET erasing_at = ${now} WHERE id = ${clubId}`);
+    await tx.run(sql`UPDATE erasures SET slug = club.slug
+        FROM clubs club WHERE club.id = ${clubId} AND erasures.subject_id = club.id AND erasures.kind = 'club'`);
+  });
 }

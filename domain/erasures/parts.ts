@@ -4,9 +4,10 @@ import { ListTally } from '../../entities/facts/list-tally.ts';
 import { ListTallyChange } from '../../entities/facts/list-tally-change.ts';
 import { Wake } from '../../entities/facts/wake.ts';
 import type { ContextQuestions } from '../questions.ts';
+import { releaseSlugs, removeOldErasures } from './retention.ts';
 
 export const erasuresParts = {
-  closeClub: null,
+  closeClub: null, // the run of the erasure itself
   eraseStudent: null, // an erasure has ids and counts only
   exportStudent: null,
   changeEmail: null,
@@ -17,5 +18,5 @@ export const erasuresParts = {
     { of: ListTallyChange, by: 'club' },
     { of: Wake, by: 'club' },
   ],
-  retention: [],
+  retention: [{ run: ({ db }, now) => releaseSlugs(db, now) }, { run: ({ db }, now) => removeOldErasures(db, now) }],
 } as const satisfies ContextQuestions;

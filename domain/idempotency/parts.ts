@@ -5,7 +5,7 @@ import type { ContextQuestions } from '../questions.ts';
 import { eraseAnswers, removeExpiredAnswers } from './repetitions.ts';
 
 export const idempotencyParts = {
-  closeClub: null,
+  closeClub: null, // nothing is under way
   eraseStudent: (tx, student) => eraseAnswers(tx, student),
   exportStudent: null,
   changeEmail: null, // a stored answer repeats an old response, so it keeps the address of that time

@@ -7,6 +7,7 @@ import type { Scope } from '../../contract/rules/scopes.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
+import { isOpenClub } from '../open-clubs.ts';
 import { refusalByRules } from './sessions/sign-in-rules.policy.ts';
 
 /** A caller with the rights that its stream needs. */
@@ -36,12 +37,14 @@ export async function findLivingCallers(db: Queries, callers: readonly StreamCal
   };
   const rows = await db.rows<LivingCaller>(sql`
     SELECT EXISTS (SELECT FROM student_sessions session JOIN students student ON student.id = session.student_id
-                    WHERE session.token_hash = given.hash AND session.expires_at > ${now} AND student.removed_at IS NULL)
+                    WHERE session.token_hash = given.hash AND session.expires_at > ${now} AND student.removed_at IS NULL
+                      AND ${isOpenClub(sql`student.club_id`)})
         OR EXISTS (SELECT FROM api_keys key
                     WHERE (key.secret_hash = given.hash
                            OR key.previous_secret_hash = given.hash AND key.previous_secret_expires_at > ${now})
                       AND key.revoked_at IS NULL AND key.expires_at > ${now} AND given.scope = ANY (key.scopes)
-                      AND (key.allowed_networks = '{}' OR given.ip <<= ANY (key.allowed_networks::inet[]))) AS lives,
+                      AND (key.allowed_networks = '{}' OR given.ip <<= ANY (key.allowed_networks::inet[]))
+                      AND ${isOpenClub(sql`key.club_id`)}) AS lives,
            administrator.role, administrator.second_factor_at AS "secondFactorAt", administrator.provider_id AS "providerId",
            administrator.requires_second_factor AS "requiresSecondFactor", administrator.required_provider_id AS "requiredProviderId"
       FROM unnest(${columns.hashes}::bytea[], ${columns.clubIds}::uuid[], ${columns.roles}::text[], ${columns.scopes}::text[], ${columns.ips}::inet[])
@@ -52,6 +55,7 @@ export async function findLivingCallers(db: Queries, callers: readonly StreamCal
              JOIN memberships membership ON membership.administrator_id = session.administrator_id
              LEFT JOIN club_sign_in_rules rules ON rules.club_id = membership.club_id
             WHERE session.token_hash = given.hash AND session.expires_at > ${now} AND membership.club_id = given.club_id
+              AND ${isOpenClub(sql`membership.club_id`)}
               AND (given.roles IS NULL OR membership.role = ANY (string_to_array(given.roles, ' ')))) AS administrator ON true
      ORDER BY position`);
   return rows.map(({ lives, role, requiresSecondFactor, requiredProviderId, ...proofs }) => {

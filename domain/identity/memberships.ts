@@ -15,5 +15,5 @@ export interface Organization {
 export function listOrganizations(db: Queries, administratorId: Id): Promise<Organization[]> {
   return db.rows<Organization>(sql`SELECT club.id AS organization_id, club.name, club.slug, membership.role
        FROM memberships membership JOIN clubs club ON club.id = membership.club_id
-      WHERE membership.administrator_id = ${administratorId} ORDER BY club.name, club.id`);
+      WHERE membership.administrator_id = ${administratorId} AND club.erasing_at IS NULL ORDER BY club.name, club.id`);
 }

@@ -12,6 +12,7 @@ import { Student } from '../../entities/identity/student.ts';
 import { StudentSession } from '../../entities/identity/student-session.ts';
 import { OneTimeToken } from '../../entities/mail/one-time-token.ts';
 import { folding, type ContextQuestions } from '../questions.ts';
+import { closeIdentity } from './closing.ts';
 import { fillEmailKeys } from './accounts/email-keys.ts';
 import { forgetNetwork } from './accounts/pending-sign-ups.ts';
 import { removeOldKeys } from './api-keys/api-keys.ts';
@@ -26,7 +27,7 @@ import { removeSpentSignIns } from './providers/sign-in-tokens.ts';
 import { endSessionsOf, removeEndedSessions } from './sessions/sessions.ts';
 
 export const identityParts = {
-  closeClub: null,
+  closeClub: closeIdentity,
   async eraseStudent(tx, { studentId }) {
     await endSessionsOf(tx, 'student', studentId);
     await voidLinksOf(tx, studentId);

@@ -3,7 +3,7 @@ import type { ContextQuestions } from '../questions.ts';
 import { followAccessByTime } from './joining.ts';
 
 export const joiningParts = {
-  closeClub: null,
+  closeClub: null, // memberships follow the access of students, and end with their rows
   eraseStudent: null, // the context `community` removes the memberships of the student
   exportStudent: null,
   changeEmail: null,

@@ -3,11 +3,12 @@ import { AgentPassage } from '../../entities/knowledge/agent-passage.ts';
 import { AgentSource } from '../../entities/knowledge/agent-source.ts';
 import { AgentWord } from '../../entities/knowledge/agent-word.ts';
 import { rollingUp, type ContextQuestions } from '../questions.ts';
+import { closeKnowledge } from './closing.ts';
 import { readOldSourcesAgain } from './indexing/reading-again.ts';
 import { rollUpWords } from './words.ts';
 
 export const knowledgeParts = {
-  closeClub: null,
+  closeClub: closeKnowledge,
   eraseStudent: null,
   exportStudent: null,
   changeEmail: null,

@@ -76,6 +76,15 @@ export interface MessageArguments {
   'mail.api_key_created.subject': { club: string };
   'mail.api_key_created.text': { club: string };
   'mail.api_key_created.action': Record<never, never>;
+  'mail.club_erasure_requested.subject': { at: string; club: string };
+  'mail.club_erasure_requested.text': { at: string; club: string };
+  'mail.club_erasure_requested.action': Record<never, never>;
+  'mail.club_erasure_reminder.subject': { club: string };
+  'mail.club_erasure_reminder.text': { at: string; club: string };
+  'mail.club_erasure_reminder.action': Record<never, never>;
+  'mail.club_erasure_canceled.subject': { club: string };
+  'mail.club_erasure_canceled.text': { club: string };
+  'mail.club_erasure_canceled.action': Record<never, never>;
   'mail.webhook_endpoint_failing.subject': { club: string };
   'mail.webhook_endpoint_failing.text': { club: string; url: string };
   'mail.webhook_endpoint_failing.action': Record<never, never>;

@@ -20,7 +20,7 @@ import { eraseDueFiles } from './certificates/files.ts';
 import { purgeStudentFromLearning } from './student-removal.ts';
 
 export const learningParts = {
-  closeClub: null,
+  closeClub: null, // a look at completions writes rows of students only, and ends with its row
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromLearning(tx, studentId, now),
   exportStudent: null,
   changeEmail: (tx, _vault, { studentId, after }) => moveCertificatesTo(tx, studentId, after),

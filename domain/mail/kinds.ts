@@ -47,6 +47,11 @@ export interface MailSubject {
     at: Date;
     timeZone: string;
   };
+  /** The planned erasure of the club. */
+  erasure?: {
+    at: Date;
+    timeZone: string;
+  };
   /** The entry in the reader's calendar. If its summary is not usable, a standard summary replaces it. */
   calendar?: Omit<CalendarEvent, 'stamp'>;
 }

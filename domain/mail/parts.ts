@@ -21,7 +21,7 @@ import { removeExpiredReceipts } from './notices/receipts.ts';
 import { retainMailEvents } from './retention.ts';
 
 export const mailParts = {
-  closeClub: null,
+  closeClub: null, // a mail of a closed club is canceled when a worker claims it
   async eraseStudent(tx, student) {
     await withdrawTokensOf(tx, student);
     await deleteAddressesOf(tx, student);

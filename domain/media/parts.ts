@@ -12,6 +12,7 @@ import { MediaTranscription } from '../../entities/media/media-transcription.ts'
 import { MediaUpload } from '../../entities/media/media-upload.ts';
 import { MediaUse } from '../../entities/media/media-use.ts';
 import { folding, type ContextQuestions } from '../questions.ts';
+import { closeMedia } from './erasure/closing.ts';
 import { eraseDue, purgeStudentFromMedia } from './erasure/erasure.ts';
 import { eraseLeftovers } from './erasure/leftovers.ts';
 import { followVideoHosting } from './erasure/expiry.ts';
@@ -19,7 +20,7 @@ import { processOldFiles } from './processing/old-files.ts';
 import { rollUpStorage } from './storage/storage.ts';
 
 export const mediaParts = {
-  closeClub: null,
+  closeClub: closeMedia,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
   exportStudent: null,
   changeEmail: null,

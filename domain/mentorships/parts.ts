@@ -6,7 +6,7 @@ import type { ContextQuestions } from '../questions.ts';
 import { purgeStudentFromMentorships } from './student-removal.ts';
 
 export const mentorshipsParts = {
-  closeClub: null,
+  closeClub: null, // a session mails only through the context `mail`, and ends with its row
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromMentorships(tx, studentId, now),
   exportStudent: null,
   changeEmail: null, // each mail goes to the current address of the student at the time of sending

@@ -9,6 +9,7 @@ import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../platform/infra/keys/vault.ts';
 import type { Reader } from '../identity/student-ref.ts';
+import { isOpenClub } from '../open-clubs.ts';
 import { visibleTo } from './classroom.ts';
 import { seenBy } from './showing.ts';
 import { downloadToken, type DownloadToken } from './tokens.ts';
@@ -73,7 +74,7 @@ export async function offerDownload(
 export async function openDownload(db: Queries, token: DownloadToken, now: Date): Promise<Archive> {
   const { repositoryId, studentId } = token;
   const club = await db.one<{ clubId: Id }>(
-    sql`SELECT club_id AS "clubId" FROM repositories WHERE id = ${repositoryId}`,
+    sql`SELECT club_id AS "clubId" FROM repositories WHERE id = ${repositoryId} AND ${isOpenClub(sql`club_id`)}`,
   );
   if (!club) throw notFound('repository');
   const visible = visibleTo({ clubId: club.clubId, id: studentId }, now);

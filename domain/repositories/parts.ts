@@ -4,7 +4,7 @@ import { RepositoryItem } from '../../entities/repositories/repository-item.ts';
 import type { ContextQuestions } from '../questions.ts';
 
 export const repositoriesParts = {
-  closeClub: null,
+  closeClub: null, // nothing is under way
   eraseStudent: null,
   exportStudent: null,
   changeEmail: null,

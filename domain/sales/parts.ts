@@ -7,11 +7,12 @@ import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { Subscription } from '../../entities/sales/subscription.ts';
 import { SubscriptionMark } from '../../entities/sales/subscription-mark.ts';
 import type { ContextQuestions } from '../questions.ts';
+import { closeSales } from './closing.ts';
 import { retainNotices } from './retention.ts';
 import { claimNotices, purgeStudentFromSales } from './student-removal.ts';
 
 export const salesParts = {
-  closeClub: null,
+  closeClub: closeSales,
   eraseStudent: purgeStudentFromSales,
   exportStudent: null,
   changeEmail: (tx, _vault, { clubId, studentId, before }) => claimNotices(tx, { clubId, studentId, email: before }),

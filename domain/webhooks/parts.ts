@@ -9,13 +9,14 @@ import { WebhookListener } from '../../entities/webhooks/webhook-listener.ts';
 import { WebhookTally } from '../../entities/webhooks/webhook-tally.ts';
 import { WebhookTallyChange } from '../../entities/webhooks/webhook-tally-change.ts';
 import type { ContextQuestions } from '../questions.ts';
+import { closeWebhooks } from './closing.ts';
 import { startMissingLogs } from './endpoints/event-log.ts';
 import { removeDeadListeners } from './listeners/listeners.ts';
 import { retainWebhooks } from './retention.ts';
 import { purgeStudentFromWebhooks } from './student-removal.ts';
 
 export const webhooksParts = {
-  closeClub: null,
+  closeClub: closeWebhooks,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
   exportStudent: null,
   changeEmail: null,

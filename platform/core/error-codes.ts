@@ -45,6 +45,7 @@ export const errorStatus = {
   delivery_archived: 409,
   product_exists: 409,
   code_taken: 409,
+  plan_active: 409,
   slug_taken: 409,
   slug_limit_reached: 409,
   registration_link_used_up: 409,

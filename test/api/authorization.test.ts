@@ -197,6 +197,9 @@ const table: Record<OperationId, Row> = {
   getIdentityProvider: { sessions: admin, roles: ['owner'], answer: 'not_found' },
   setIdentityProvider: { sessions: admin, roles: ['owner'], answer: 'url_not_allowed' },
   removeIdentityProvider: { sessions: admin, roles: ['owner'], answer: 'not_found' },
+  getClubErasure: { sessions: admin, roles: administration, answer: 'not_found' },
+  requestClubErasure: { sessions: admin, roles: ['owner'], answer: 'invalid_request' },
+  cancelClubErasure: { sessions: admin, roles: ['owner'], answer: 'not_found' },
   getSignInRules: { sessions: admin, roles: administration, answer: 200 },
   setSignInRules: { sessions: admin, roles: ['owner'], answer: 'sign_in_rule_not_met' },
 

@@ -175,14 +175,15 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   },
   erasures: {
     reads: [
-      { tables: ['clubs'], reason: 'Closes a club that is erased.' },
+      { tables: ['clubs'], reason: settingsOfClub },
+      { tables: ['administrators', 'memberships'], reason: 'Informs the owners and admins of the club by mail.' },
       {
         tables: ['facts', 'list_tallies', 'list_tally_changes', 'wakes'],
         reason: 'Erases the rows of a club in the tables of the platform.',
       },
     ],
     writes: [
-      { tables: ['clubs'], reason: 'Closes a club that is erased.' },
+      { tables: ['clubs'], reason: 'Marks a club whose erasure begins.' },
       { tables: ['failing_steps'], reason: 'Deletes the faults of the terminated runs of a club.' },
     ],
   },
@@ -301,6 +302,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   },
   sales: {
     reads: [
+      { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['enrollments'], reason: 'Shows the access that a purchase granted.' },
       { tables: ['students'], reason: people },
     ],

@@ -47,7 +47,7 @@ export async function shareOpen(
   const row = await tx.one<{ clubId: Id; publishedId: Id; timeZone: string }>(sql`
     SELECT automation.club_id AS "clubId", automation.published_id AS "publishedId", club.time_zone AS "timeZone"
       FROM automations automation JOIN clubs club ON club.id = automation.club_id
-     WHERE automation.id = ${automationId} AND automation.status = 'active' FOR SHARE OF automation`);
+     WHERE automation.id = ${automationId} AND automation.status = 'active' AND club.erasing_at IS NULL FOR SHARE OF automation`);
   if (!row || !(await isInPlan(tx, row.clubId))) return undefined;
   const { clubId, publishedId, timeZone } = row;
   return { id: automationId, clubId, timeZone, waitSpeed, version: await readVersion(tx, publishedId) };

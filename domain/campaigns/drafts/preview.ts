@@ -1,6 +1,5 @@
 /** Creates previews of a campaign: copies of its e-mail without tracked links, and with an unsubscribe link that does nothing (CAMP-4). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { Campaign } from '../../../entities/campaigns/campaign.ts';
 import { Club } from '../../../entities/clubs/club.ts';
 import { MailSender } from '../../../entities/mail/mail-sender.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -22,6 +21,7 @@ import { contrasting, type Candidate } from './contrasts.policy.ts';
 import { findImages, imageIdsOf, type LibraryImage } from './images.ts';
 import { previewToken, readPreviewToken, type PreviewToken } from './preview-tokens.ts';
 import { findCampaign, type CampaignRow } from '../records.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 
 export interface PreviewDeps {
   db: Queries;
@@ -84,6 +84,14 @@ export async function listPreviews(
   };
 }
 
+/** @returns undefined if the campaign was deleted, or if its club is not open (ERS-5) */
+async function findClubOf(db: Queries, { campaignId }: PreviewToken): Promise<Id | undefined> {
+  const campaign = await db.one<{ clubId: Id }>(
+    sql`SELECT club_id AS "clubId" FROM campaigns WHERE id = ${campaignId} AND ${isOpenClub(sql`club_id`)}`,
+  );
+  return campaign?.clubId;
+}
+
 /**
  * Returns the content of the page behind a preview's URL.
  * @throws DomainError not_found (the token is from another service or expired, or its campaign or student was deleted),
@@ -91,9 +99,7 @@ export async function listPreviews(
  */
 export async function showPreview(deps: PageDeps, token: string, now: Date): Promise<RecordOf<'CampaignPreviewPage'>> {
   const preview = readPreviewToken(deps.vault, token, now);
-  const clubId =
-    preview &&
-    (await deps.db.manager.findOne(Campaign, { select: { clubId: true }, where: { id: preview.campaignId } }))?.clubId;
+  const clubId = preview && (await findClubOf(deps.db, preview));
   if (!preview || clubId === undefined) throw notFound('preview');
   const campaign = await findCampaign(deps.db, clubId, preview.campaignId);
   const student = preview.studentId === undefined ? undefined : await studentOf(deps.db, clubId, preview.studentId);

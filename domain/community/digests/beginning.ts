@@ -34,7 +34,7 @@ export async function beginDigests(db: Database, now: Date): Promise<{ begun: nu
              (SELECT count(DISTINCT student_id) FROM community_memberships WHERE club_id = club.id AND digest), ${now}, ${now}
         FROM unnest(${mornings.map(({ name }) => name)}::text[], ${mornings.map(({ date }) => date)}::date[],
                     ${mornings.map(({ endsAt }) => endsAt)}::timestamptz[]) AS morning (zone, date, ends_at)
-        JOIN clubs club ON club.time_zone = morning.zone
+        JOIN clubs club ON club.time_zone = morning.zone AND club.erasing_at IS NULL
        WHERE EXISTS (SELECT FROM community_memberships WHERE club_id = club.id AND digest)
          AND NOT EXISTS (
            SELECT FROM space_digests earlier

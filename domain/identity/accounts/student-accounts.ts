@@ -26,6 +26,7 @@ import { warnOfNewDevice } from '../sessions/new-devices.ts';
 import { endSessionsOf, openSession, type Client, type SessionOrigin } from '../sessions/sessions.ts';
 import { presentStudent } from '../student-identity.ts';
 import { getStudent } from '../students.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 
@@ -51,7 +52,7 @@ export async function signInStudent(
        FROM students student
        LEFT JOIN one_time_tokens token
          ON token.student_id = student.id AND token.purpose = 'student_sign_up_again' AND token.expires_at > ${now}
-      WHERE student.club_id = ${clubId} AND student.email = ${foldEmail(email)}`);
+      WHERE student.club_id = ${clubId} AND student.email = ${foldEmail(email)} AND ${isOpenClub(clubId)}`);
   const isRight = await passwordMatches(password, student?.passwordHash ?? null);
   const isOffered = await passwordMatches(password, student?.offered ?? null);
   if (!student || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
@@ -223,7 +224,7 @@ export async function findStudentByEmail(
 ): Promise<KnownStudent | undefined> {
   const student =
     await tx.one<KnownStudent>(sql`SELECT ${columns(Student, ['id', 'passwordHash'])}, verified_at IS NOT NULL AS verified
-       FROM students WHERE club_id = ${clubId} AND email = ${foldedEmail} FOR UPDATE`);
+       FROM students WHERE club_id = ${clubId} AND email = ${foldedEmail} AND ${isOpenClub(clubId)} FOR UPDATE`);
   return student;
 }
 

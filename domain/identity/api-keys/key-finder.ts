@@ -99,5 +99,6 @@ function statementOf(value: { readonly [Name in keyof KeyLookUps]: string }, isO
           WITH ORDINALITY AS asked (secret_hash, ip, now, position)
      JOIN api_keys key ON ${isOfSecret}
       AND key.revoked_at IS NULL AND key.expires_at > asked.now
-      AND (key.allowed_networks = '{}' OR asked.ip <<= ANY (key.allowed_networks::inet[]))`;
+      AND (key.allowed_networks = '{}' OR asked.ip <<= ANY (key.allowed_networks::inet[]))
+     JOIN clubs club ON club.id = key.club_id AND club.erasing_at IS NULL`;
 }

@@ -120,7 +120,7 @@ export async function findStudentPasskey(
       LEFT JOIN (passkeys passkey JOIN students student
                    ON student.id = passkey.student_id AND student.removed_at IS NULL AND student.verified_at IS NOT NULL)
         ON passkey.club_id = club.id AND passkey.credential_id = ${credentialBytes(credentialId)}
-     WHERE club.id = ${clubId}`);
+     WHERE club.id = ${clubId} AND club.erasing_at IS NULL`);
   if (!row) return { slug: '', passkey: undefined };
   const { slug, ...passkey } = row;
   return { slug, passkey: passkey.id === null ? undefined : passkey };

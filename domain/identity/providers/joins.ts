@@ -14,6 +14,7 @@ import { sameText, sha256, type Vault } from '../../../platform/infra/keys/vault
 import { tokenText } from '../../mail/codes/one-time-tokens.ts';
 import type { SignInProviders } from './deps.ts';
 import type { Provider } from './provider.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 
 export const joinRules = {
   lifetimeMs: 15 * 60_000,
@@ -85,7 +86,8 @@ export async function lockJoin(
     SELECT ${columns(IdentityJoin, ['id', 'providerId', 'clubProviderId', 'subject', 'email', 'isEmailVerified', 'name', 'triesLeft', 'codesLeft'], 'opened')},
            provider.club_id AS "clubId"
       FROM identity_joins opened LEFT JOIN identity_providers provider ON provider.id = opened.club_provider_id
-     WHERE opened.token_hash = ${sha256(token)} AND opened.expires_at > ${now} FOR UPDATE OF opened`);
+     WHERE opened.token_hash = ${sha256(token)} AND opened.expires_at > ${now}
+       AND (opened.club_provider_id IS NULL OR ${isOpenClub(sql`provider.club_id`)}) FOR UPDATE OF opened`);
   const isKnown = join?.clubProviderId !== null || ofDeployment.some(({ id }) => id === join.providerId);
   return isKnown ? join : undefined;
 }

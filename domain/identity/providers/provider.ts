@@ -7,6 +7,7 @@ import { usualScopes } from '../../../platform/infra/openid/settings.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 import type { ProviderDeps } from './deps.ts';
 
 /** A provider with its club, if it belongs to one. */
@@ -45,7 +46,7 @@ const providerColumns = columns(
 
 async function selectProvider(db: Queries, vault: Vault, which: Sql): Promise<Provider | undefined> {
   const row = await db.one<(typeof providerColumns)['row']>(
-    sql`SELECT ${providerColumns} FROM identity_providers provider WHERE ${which}`,
+    sql`SELECT ${providerColumns} FROM identity_providers provider WHERE ${which} AND ${isOpenClub(sql`provider.club_id`)}`,
   );
   return row && providerOf(row, vault);
 }
@@ -74,6 +75,7 @@ function providerOf(
 export async function lockUnchanged(tx: Transaction, { id, clientId, club }: Provider): Promise<boolean> {
   if (club === null) return true;
   const row = await tx.one(sql`SELECT 1 FROM identity_providers
-    WHERE id = ${id} AND client_id = ${clientId} AND email_domains = ${club.emailDomains}::text[] FOR SHARE`);
+    WHERE id = ${id} AND client_id = ${clientId} AND email_domains = ${club.emailDomains}::text[]
+      AND ${isOpenClub(club.id)} FOR SHARE`);
   return row !== undefined;
 }

@@ -24,8 +24,8 @@ export interface AdministratorSessionFound extends SignInProofs {
   /** The only club in which the session acts; null if it acts in all clubs of the administrator (OIDC-7). */
   onlyClubId: Id | null;
   /**
-   * The administrator's role in the requested club. Null for a club that does not exist and for a non-member, so that a caller cannot
-   * distinguish them.
+   * The administrator's role in the requested club. Null for a club that does not exist, for a club whose erasure has begun, and for a
+   * non-member, so that a caller cannot distinguish them (ERS-5).
    */
   role: Role | null;
   /** The sign-in rules of the requested club. */
@@ -125,7 +125,7 @@ const selectStudentSessions = prepared<StudentIdentity & { position: number; use
      FROM unnest(${value.tokenHashes}::bytea[], ${value.times}::timestamptz[]) WITH ORDINALITY AS asked (token_hash, now, position)
      JOIN student_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
      JOIN students student ON student.id = session.student_id AND student.removed_at IS NULL
-     JOIN clubs club ON club.id = student.club_id`,
+     JOIN clubs club ON club.id = student.club_id AND club.erasing_at IS NULL`,
 );
 
 /** Finds administrators by the token hashes of valid sessions, with their membership in the requested club, if any. */
@@ -154,7 +154,7 @@ const selectAdministratorSessions = prepared<
           rules.requires_second_factor AS "requiresSecondFactor", rules.required_provider_id AS "requiredProviderId"
      FROM unnest(${value.tokenHashes}::bytea[], ${value.times}::timestamptz[], ${value.clubIds}::uuid[]) WITH ORDINALITY AS asked (token_hash, now, club_id, position)
      JOIN administrator_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
-     LEFT JOIN memberships membership
+     LEFT JOIN (memberships membership JOIN clubs club ON club.id = membership.club_id AND club.erasing_at IS NULL)
        ON membership.administrator_id = session.administrator_id AND membership.club_id = asked.club_id
        AND (session.club_id IS NULL OR session.club_id = asked.club_id)
      LEFT JOIN club_sign_in_rules rules ON rules.club_id = membership.club_id`,

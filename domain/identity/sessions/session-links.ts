@@ -9,6 +9,7 @@ import { sha256 } from '../../../platform/infra/keys/vault.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { AddressedDeps, StudentDeps } from '../../deps.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { openStudentSession } from '../accounts/student-accounts.ts';
 import { pendingSignUp } from '../accounts/pending-sign-ups.ts';
@@ -94,7 +95,7 @@ export async function exchangeSessionLink(
     // The student is locked before the link (ENG-6).
     const student = await tx.one<{ id: Id }>(sql`SELECT id FROM students
        WHERE id = (SELECT student_id FROM session_links WHERE token_hash = ${tokenHash})
-         AND club_id = ${clubId} AND removed_at IS NULL FOR SHARE`);
+         AND club_id = ${clubId} AND removed_at IS NULL AND ${isOpenClub(clubId)} FOR SHARE`);
     const link = student && (await spendLink(tx, tokenHash, now));
     if (!link) throw linkRefused();
     const session = await openStudentSession(tx, storage, student.id, { openedBy: 'link', ...client }, now);

@@ -8,6 +8,7 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { wakeSources, wantedAnew } from '../sources.ts';
 import { readerVersion } from './indexing.policy.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 
 /** The maximum number of sources, of all clubs together, that wait to be read again. This is about one minute of work. */
 const waiting = 100;
@@ -31,7 +32,7 @@ export async function readOldSourcesAgain(
     const room = waiting - (busy?.count ?? 0);
     const old = await tx.rows<{ id: Id; clubId: Id }>(
       sql`UPDATE agent_sources SET ${wantedAnew(now)}
-           WHERE id IN (SELECT id FROM agent_sources WHERE reader_version < ${version} AND looks_at IS NULL
+           WHERE id IN (SELECT id FROM agent_sources WHERE reader_version < ${version} AND looks_at IS NULL AND ${isOpenClub(sql`club_id`)}
                          ORDER BY reader_version, club_id, id LIMIT ${room} FOR UPDATE SKIP LOCKED)
           RETURNING id, club_id AS "clubId"`,
     );
@@ -56,7 +57,7 @@ export async function readOldSourcesAgain(
 function wantScannedAnew(tx: Transaction, now: Date, limit: number): Promise<{ id: Id; clubId: Id }[]> {
   return tx.rows<{ id: Id; clubId: Id }>(
     sql`UPDATE agent_sources SET ${wantedAnew(now)}
-         WHERE id IN (SELECT id FROM agent_sources WHERE ocr_due_at <= ${now} AND looks_at IS NULL
+         WHERE id IN (SELECT id FROM agent_sources WHERE ocr_due_at <= ${now} AND looks_at IS NULL AND ${isOpenClub(sql`club_id`)}
                        ORDER BY ocr_due_at, id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
         RETURNING id, club_id AS "clubId"`,
   );

@@ -132,6 +132,21 @@ export const ar: Catalogue = {
     'أنشأ أحد المشرفين مفتاح API خاصًا بـ {club}. يمكن لأي برنامج يحمل هذا المفتاح أن يقرأ البيانات التي تسمح بها صلاحياته أو أن يغيّرها.\n\nإن لم تكن تتوقع ذلك، فألغِ المفتاح.',
   'mail.api_key_created.action': 'عرض مفاتيح API',
 
+  'mail.club_erasure_requested.subject': 'سيُحذف {club} يوم {at}',
+  'mail.club_erasure_requested.text':
+    'طلب أحد المالكين حذف {club}. في {at} يُحذف النادي مع كل الطلاب والدورات والملفات والرسائل، ولا يمكن لأحد استعادته بعد ذلك.\n\nيعمل النادي حتى ذلك الحين كالمعتاد. ويمكن لأي مالك إلغاء الحذف من إعدادات النادي.',
+  'mail.club_erasure_requested.action': 'عرض الحذف',
+
+  'mail.club_erasure_reminder.subject': 'سيُحذف {club} بعد ثلاثة أيام',
+  'mail.club_erasure_reminder.text':
+    'في {at} يُحذف {club} مع كل الطلاب والدورات والملفات والرسائل، ولا يمكن لأحد استعادته بعد ذلك.\n\nإذا كان يجب أن يبقى النادي، فعلى أحد المالكين إلغاء الحذف قبل ذلك من إعدادات النادي.',
+  'mail.club_erasure_reminder.action': 'عرض الحذف',
+
+  'mail.club_erasure_canceled.subject': 'أُلغي حذف {club}',
+  'mail.club_erasure_canceled.text':
+    'ألغى أحد المالكين حذف {club}. يبقى النادي، ولم يُحذف شيء.\n\nإذا لم تكن تتوقع ذلك، فتحدث إلى المالكين الآخرين للنادي.',
+  'mail.club_erasure_canceled.action': 'عرض النادي',
+
   'mail.webhook_endpoint_failing.subject': 'تم تعطيل نقطة نهاية ويب هوك في {club}',
   'mail.webhook_endpoint_failing.text':
     'لم يقبل {url} أي رسالة من {club} منذ خمسة أيام. عطّلنا نقطة النهاية وألغينا الرسائل التي كانت في الانتظار.\n\nبعد عودتها إلى العمل يمكنك تفعيلها: عندئذ تُرسل الأحداث الجديدة، ويمكنك استعادة عمليات التسليم لآخر 30 يومًا.',

@@ -133,6 +133,21 @@ export const de: Catalogue = {
     'Jemand aus der Administration hat einen API-Schlüssel für {club} erstellt. Ein Programm mit diesem Schlüssel kann die Daten lesen oder ändern, die seine Berechtigungen erlauben.\n\nWenn du das nicht erwartet hast, widerrufe den Schlüssel.',
   'mail.api_key_created.action': 'API-Schlüssel ansehen',
 
+  'mail.club_erasure_requested.subject': '{club} wird am {at} gelöscht',
+  'mail.club_erasure_requested.text':
+    'Ein Inhaber oder eine Inhaberin hat die Löschung von {club} verlangt. Am {at} wird der Club mit allen Teilnehmenden, Kursen, Dateien und Nachrichten gelöscht. Danach kann ihn niemand wiederherstellen.\n\nBis dahin funktioniert der Club wie bisher. Wer Inhaber oder Inhaberin ist, kann die Löschung in den Einstellungen des Clubs abbrechen.',
+  'mail.club_erasure_requested.action': 'Löschung ansehen',
+
+  'mail.club_erasure_reminder.subject': '{club} wird in drei Tagen gelöscht',
+  'mail.club_erasure_reminder.text':
+    'Am {at} wird {club} mit allen Teilnehmenden, Kursen, Dateien und Nachrichten gelöscht. Danach kann den Club niemand wiederherstellen.\n\nSoll der Club bleiben, muss ein Inhaber oder eine Inhaberin die Löschung vorher in den Einstellungen des Clubs abbrechen.',
+  'mail.club_erasure_reminder.action': 'Löschung ansehen',
+
+  'mail.club_erasure_canceled.subject': 'Die Löschung von {club} wurde abgebrochen',
+  'mail.club_erasure_canceled.text':
+    'Ein Inhaber oder eine Inhaberin hat die Löschung von {club} abgebrochen. Der Club bleibt, und nichts wurde gelöscht.\n\nFalls du das nicht erwartet hast, sprich mit den anderen Inhabern des Clubs.',
+  'mail.club_erasure_canceled.action': 'Club ansehen',
+
   'mail.webhook_endpoint_failing.subject': 'Ein Webhook-Endpunkt von {club} wurde deaktiviert',
   'mail.webhook_endpoint_failing.text':
     '{url} nimmt seit fünf Tagen keine Nachricht von {club} an. Wir haben den Endpunkt deaktiviert und die wartenden Nachrichten verworfen.\n\nSobald er wieder funktioniert, aktiviere ihn: Dann werden neue Ereignisse gesendet, und du kannst Zustellungen der letzten 30 Tage nachholen.',

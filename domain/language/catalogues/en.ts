@@ -127,6 +127,21 @@ export const en = {
     'An administrator has created an API key for {club}. A program with this key can read or change the data that the key’s scopes permit.\n\nIf you did not expect this, revoke the key.',
   'mail.api_key_created.action': 'Look at the API keys',
 
+  'mail.club_erasure_requested.subject': '{club} will be erased on {at}',
+  'mail.club_erasure_requested.text':
+    'An owner has requested the erasure of {club}. On {at} the club is erased with all students, courses, files and messages. After that, nobody can bring it back.\n\nUntil then the club works as before. Each owner can cancel the erasure in the settings of the club.',
+  'mail.club_erasure_requested.action': 'Look at the erasure',
+
+  'mail.club_erasure_reminder.subject': '{club} will be erased in three days',
+  'mail.club_erasure_reminder.text':
+    'On {at} {club} is erased with all students, courses, files and messages. After that, nobody can bring it back.\n\nIf the club is to stay, an owner must cancel the erasure in the settings of the club before that time.',
+  'mail.club_erasure_reminder.action': 'Look at the erasure',
+
+  'mail.club_erasure_canceled.subject': 'The erasure of {club} was canceled',
+  'mail.club_erasure_canceled.text':
+    'An owner has canceled the erasure of {club}. The club stays, and nothing was erased.\n\nIf you did not expect this, talk to the other owners of the club.',
+  'mail.club_erasure_canceled.action': 'Look at the club',
+
   'mail.webhook_endpoint_failing.subject': 'A webhook endpoint of {club} was disabled',
   'mail.webhook_endpoint_failing.text':
     '{url} has accepted no message from {club} for five days. We disabled it, and canceled the messages that were waiting.\n\nOnce it works again, enable it: we then send new events, and you can recover the deliveries of the last 30 days.',

@@ -133,6 +133,21 @@ export const es: Catalogue = {
     'Una persona de la administración ha creado una clave de API para {club}. Un programa con esta clave puede leer o modificar los datos que permitan sus ámbitos.\n\nSi no lo esperabas, revoca la clave.',
   'mail.api_key_created.action': 'Ver las claves de API',
 
+  'mail.club_erasure_requested.subject': '{club} se eliminará el {at}',
+  'mail.club_erasure_requested.text':
+    'Una persona propietaria ha solicitado eliminar {club}. El {at} se eliminará el club con todos los estudiantes, cursos, archivos y mensajes. Después, nadie podrá recuperarlo.\n\nHasta entonces, el club funciona como siempre. Cualquier propietario puede cancelar la eliminación en los ajustes del club.',
+  'mail.club_erasure_requested.action': 'Ver la eliminación',
+
+  'mail.club_erasure_reminder.subject': '{club} se eliminará dentro de tres días',
+  'mail.club_erasure_reminder.text':
+    'El {at} se eliminará {club} con todos los estudiantes, cursos, archivos y mensajes. Después, nadie podrá recuperarlo.\n\nSi el club debe seguir, un propietario tiene que cancelar antes la eliminación en los ajustes del club.',
+  'mail.club_erasure_reminder.action': 'Ver la eliminación',
+
+  'mail.club_erasure_canceled.subject': 'Se ha cancelado la eliminación de {club}',
+  'mail.club_erasure_canceled.text':
+    'Una persona propietaria ha cancelado la eliminación de {club}. El club sigue y no se ha eliminado nada.\n\nSi no lo esperabas, habla con los demás propietarios del club.',
+  'mail.club_erasure_canceled.action': 'Ver el club',
+
   'mail.webhook_endpoint_failing.subject': 'Se ha desactivado un endpoint de webhook de {club}',
   'mail.webhook_endpoint_failing.text':
     '{url} no acepta ningún mensaje de {club} desde hace cinco días. Hemos desactivado el endpoint y cancelado los mensajes que estaban en espera.\n\nCuando vuelva a funcionar, actívalo: se enviarán los eventos nuevos y podrás recuperar las entregas de los últimos 30 días.',

@@ -133,6 +133,21 @@ export const ptBR: Catalogue = {
     'Uma pessoa da administração criou uma chave de API para {club}. Um programa com essa chave pode ler ou alterar os dados que os escopos dela permitem.\n\nSe você não esperava por isso, revogue a chave.',
   'mail.api_key_created.action': 'Ver as chaves de API',
 
+  'mail.club_erasure_requested.subject': '{club} será apagado em {at}',
+  'mail.club_erasure_requested.text':
+    'Um proprietário pediu que {club} seja apagado. Em {at}, o clube será apagado com todos os estudantes, cursos, arquivos e mensagens. Depois disso, ninguém poderá recuperá-lo.\n\nAté lá, o clube funciona como antes. Qualquer proprietário pode cancelar o pedido nas configurações do clube.',
+  'mail.club_erasure_requested.action': 'Ver o pedido',
+
+  'mail.club_erasure_reminder.subject': '{club} será apagado em três dias',
+  'mail.club_erasure_reminder.text':
+    'Em {at}, {club} será apagado com todos os estudantes, cursos, arquivos e mensagens. Depois disso, ninguém poderá recuperá-lo.\n\nSe o clube deve continuar, um proprietário precisa cancelar o pedido antes, nas configurações do clube.',
+  'mail.club_erasure_reminder.action': 'Ver o pedido',
+
+  'mail.club_erasure_canceled.subject': 'O pedido de apagar {club} foi cancelado',
+  'mail.club_erasure_canceled.text':
+    'Um proprietário cancelou o pedido de apagar {club}. O clube continua, e nada foi apagado.\n\nSe você não esperava isso, fale com os outros proprietários do clube.',
+  'mail.club_erasure_canceled.action': 'Ver o clube',
+
   'mail.webhook_endpoint_failing.subject': 'Um endpoint de webhook de {club} foi desativado',
   'mail.webhook_endpoint_failing.text':
     '{url} não aceita nenhuma mensagem de {club} há cinco dias. Desativamos o endpoint e cancelamos as mensagens que estavam na fila.\n\nQuando ele voltar a funcionar, ative-o: os novos eventos passam a ser enviados, e você pode recuperar as entregas dos últimos 30 dias.',

@@ -170,7 +170,7 @@ export async function verifyCertificate(
  * @throws DomainError not_found. A mistyped and an unknown code get the same answer
  */
 export async function findCertificateByCode(db: Queries, typed: string): Promise<CertificateRow> {
-  const row = await findOne(db, sql`certificate.code = ${readCode(typed) ?? 'no code'}`);
+  const row = await findOne(db, sql`certificate.code = ${readCode(typed) ?? 'no code'} AND club.erasing_at IS NULL`);
   if (!row) throw new DomainError('not_found', 'No certificate has this code.');
   return row;
 }

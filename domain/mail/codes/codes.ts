@@ -10,6 +10,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { sameText, type Vault } from '../../../platform/infra/keys/vault.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 import { isUnmailedRequest, type AccountAddress } from './code-requests.ts';
 import { mayTryWithheld, triesNeeded } from './codes.policy.ts';
 import { tokenText } from './one-time-tokens.ts';
@@ -100,7 +101,7 @@ async function countTry(
   const rows = await tx.rows<{ key: Buffer; tried: number }>(sql`
     INSERT INTO code_failure_counts AS counted (address_key, day, failures)
     SELECT key, ${day}::date, 1 FROM unnest(${keys}::bytea[]) WITH ORDINALITY AS given (key, place)
-     WHERE EXISTS (SELECT FROM clubs WHERE id = ${clubId}) ORDER BY place
+     WHERE ${isOpenClub(clubId)} ORDER BY place
     ON CONFLICT (address_key) DO UPDATE
        SET failures = CASE WHEN counted.day = excluded.day THEN counted.failures + 1 ELSE 1 END, day = excluded.day
     RETURNING address_key AS key, failures AS tried`);
@@ -118,7 +119,7 @@ async function spendTry(
     UPDATE one_time_tokens token SET tries_left = tries_left - 1
       FROM students student
      WHERE token.id = ${codeId} AND token.purpose = 'student_code' AND token.expires_at > ${now} AND token.tries_left >= ${needed}
-       AND student.id = token.student_id AND student.club_id = ${clubId} AND student.email = ${email}
+       AND student.id = token.student_id AND student.club_id = ${clubId} AND student.email = ${email} AND ${isOpenClub(clubId)}
     RETURNING token.student_id AS "studentId"`);
   return request?.studentId;
 }
@@ -126,7 +127,7 @@ async function spendTry(
 /** @returns the student with this address, if the try is allowed */
 async function ownerOf(tx: Transaction, { clubId, email }: TriedCode, mayTry: boolean): Promise<Id | undefined> {
   const student = await tx.one<{ id: Id }>(
-    sql`SELECT id FROM students WHERE club_id = ${clubId} AND email = ${email} AND ${mayTry}::boolean`,
+    sql`SELECT id FROM students WHERE club_id = ${clubId} AND email = ${email} AND ${mayTry}::boolean AND ${isOpenClub(clubId)}`,
   );
   return student?.id;
 }

@@ -7,6 +7,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { codeRequestId } from './code-requests.ts';
 import { codeTries } from './codes.policy.ts';
 import { sha256, type Vault } from '../../../platform/infra/keys/vault.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 const minute = 60_000;
@@ -181,7 +182,8 @@ export async function ownerOfToken(
   now: Date,
 ): Promise<Id> {
   const owner = await tx.one<{ studentId: Id | null }>(sql`SELECT student_id AS "studentId" FROM one_time_tokens
-      WHERE token_hash = ${sha256(token)} AND purpose = ANY(${purposes}) AND expires_at > ${now}`);
+      WHERE token_hash = ${sha256(token)} AND purpose = ANY(${purposes}) AND expires_at > ${now}
+        AND EXISTS (SELECT FROM students student WHERE student.id = student_id AND ${isOpenClub(sql`student.club_id`)})`);
   if (!owner?.studentId) throw tokenGone();
   return owner.studentId;
 }
@@ -194,7 +196,9 @@ export async function invitationOfToken(tx: Transaction, token: string, now: Dat
   const owner = await tx.one<{
     invitationId: Id | null;
   }>(sql`SELECT ${columns(OneTimeToken, ['invitationId'])} FROM one_time_tokens
-      WHERE token_hash = ${sha256(token)} AND purpose = 'administrator_invitation' AND expires_at > ${now}`);
+      WHERE token_hash = ${sha256(token)} AND purpose = 'administrator_invitation' AND expires_at > ${now}
+        AND EXISTS (SELECT FROM invitations invitation
+                     WHERE invitation.id = invitation_id AND ${isOpenClub(sql`invitation.club_id`)})`);
   if (!owner?.invitationId) throw tokenGone();
   return owner.invitationId;
 }

@@ -8,6 +8,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { addToTallies } from '../../../platform/infra/postgres/lists/counts.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 import { sentByEvidence } from '../evidence.ts';
 import { eventRetentionMs } from '../retention.policy.ts';
 import type { MailEvent } from './mail-event.policy.ts';
@@ -134,7 +135,7 @@ async function matchAndLock(tx: Transaction, events: readonly MailEvent[], now: 
   const providerIds = events.flatMap(({ providerId }) => providerId ?? []);
   const mails = await tx.rows<MailColumns>(sql`SELECT ${mailColumns} FROM mails
     WHERE id IN (SELECT id FROM mails WHERE id = ANY(${ids}) UNION SELECT id FROM mails WHERE provider_id = ANY(${providerIds}))
-      AND fence > 0 ORDER BY id FOR NO KEY UPDATE`);
+      AND fence > 0 AND ${isOpenClub(sql`mails.club_id`)} ORDER BY id FOR NO KEY UPDATE`);
   const byId = new Map(mails.map((mail) => [mail.id, mail]));
   // A mail server may use an id again after a while, so the event belongs to the latest mail with it.
   const bySending = mails.toSorted((one, other) => (one.sentAt?.getTime() ?? 0) - (other.sentAt?.getTime() ?? 0));

@@ -47,7 +47,7 @@ async function ownerOfToken(
     unsubscription &&
     (await db.one<{ email: string | null; clubName: string; language: string }>(
       sql`SELECT student.email, club.name AS "clubName", coalesce(student.language, club.language) AS language FROM students student JOIN clubs club ON club.id = student.club_id
-           WHERE student.id = ${unsubscription.studentId} AND student.club_id = ${clubId}`,
+           WHERE student.id = ${unsubscription.studentId} AND student.club_id = ${clubId} AND club.erasing_at IS NULL`,
     ));
   if (!unsubscription || !student) throw notFound('mail');
   const { email, ...details } = student;

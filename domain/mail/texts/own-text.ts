@@ -11,8 +11,8 @@ export interface OwnText {
 }
 
 /**
- * Templates of mails about a person's own account, and of warnings about a new key, a new password, a new device or a changed passkey. A club
- * cannot change the texts of these mails, so it cannot hide a warning.
+ * Templates of mails about a person's own account, and of warnings: a new key, a new password, a new device, a changed passkey, or the
+ * erasure of the club. A club cannot change the texts of these mails, so it cannot hide a warning.
  */
 const withoutClub = [
   'student_password_changed',
@@ -32,6 +32,9 @@ const withoutClub = [
   'administrator_identity_joined',
   'administrator_identity_removed',
   'api_key_created',
+  'club_erasure_requested',
+  'club_erasure_reminder',
+  'club_erasure_canceled',
 ] as const satisfies readonly MailTemplate[];
 export type ClubMailTemplate = Exclude<MailTemplate, (typeof withoutClub)[number]>;
 

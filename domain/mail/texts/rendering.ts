@@ -27,6 +27,8 @@ export interface MailContext {
   session?: SessionWords;
   /** The sign-in that the mail is about; undefined for other mails. */
   signIn?: SignInWords;
+  /** When the club is erased; undefined for other mails. `timeZone` is the IANA name of the time zone in which the mail shows the time. */
+  erasure?: { at: Date; timeZone: string };
 }
 
 export interface SignInWords {
@@ -223,11 +225,12 @@ type UnionToIntersection<Union> = (Union extends unknown ? (each: Union) => void
   : never;
 
 function valuesOf(
-  { clubName, code, endpointUrl, lessonTitle, session, signIn }: MailContext,
+  { clubName, code, endpointUrl, lessonTitle, session, signIn, erasure }: MailContext,
   wording: Wording,
 ): MailValues {
   const title = session?.title ?? '';
   const person = session?.withWhom ?? '';
+  const dated = signIn ?? erasure;
   return {
     club: clubName,
     code,
@@ -240,7 +243,7 @@ function valuesOf(
     has_person: isPresent(person),
     device: signIn?.device ?? wording.say('mail.unknown_device'),
     network: signIn?.network ?? wording.say('mail.unknown_network'),
-    at: signIn ? wording.moment(signIn.at, signIn.timeZone) : momentOf(session, wording),
+    at: dated ? wording.moment(dated.at, dated.timeZone) : momentOf(session, wording),
   };
 }
 

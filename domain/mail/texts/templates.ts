@@ -51,6 +51,9 @@ const ofSession = { priority: 1, uncapped: true, variables: ['session', 'person'
 const ofStudent = { ...ofSession, site: 'classroom', path: '/mentorships/sessions/{id}' } as const;
 const ofMentor = { ...ofSession, site: 'dashboard', path: '/mentorship-sessions/{id}' } as const;
 
+/** The number of these mails is limited, because each request and each cancellation needs a fresh factor. */
+const aboutErasure = { priority: 1, uncapped: true, site: 'dashboard', path: '/settings/erasure' } as const;
+
 /** Each of these mails needs a fresh factor of the person, or uses up one of ten codes. */
 const aboutFactors = { priority: 1, uncapped: true, site: 'dashboard', path: '/profile/security' } as const;
 
@@ -168,6 +171,9 @@ export const mailTemplates = {
     site: 'dashboard',
     path: '/api-keys',
   },
+  club_erasure_requested: aboutErasure,
+  club_erasure_reminder: aboutErasure,
+  club_erasure_canceled: aboutErasure,
   webhook_endpoint_failing: {
     priority: 1,
     variables: ['endpoint_url'],

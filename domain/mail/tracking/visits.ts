@@ -9,6 +9,7 @@ import { addToTallies } from '../../../platform/infra/postgres/lists/counts.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { wakeRun } from '../../watches/watches.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 import { sentByEvidence } from '../evidence.ts';
 import { eventRetentionMs } from '../retention.policy.ts';
 import { judgeClick, type KnownClick } from './clicks.policy.ts';
@@ -18,6 +19,7 @@ import { readLinkToken, readOpeningToken, type FollowedLink } from './tokens.ts'
 /** A visit is recorded if the mail was handed over, its recipient is still a student, and the club tracks such visits. */
 const isRecorded = (mailId: Id, trackings: readonly string[], now: Date) => sql`mails.id = ${mailId} AND mails.fence > 0
   AND mails.student_email <> '' AND (mails.sent_at IS NULL OR mails.sent_at > ${new Date(now.getTime() - eventRetentionMs)})
+  AND ${isOpenClub(sql`mails.club_id`)}
   AND EXISTS (SELECT FROM mail_senders sender WHERE sender.club_id = mails.club_id AND sender.tracking = ANY(${trackings}))`;
 
 /**
@@ -50,7 +52,10 @@ export async function recordOpening({ db, vault }: VaultDeps, token: string, vis
 export async function followLink({ db, vault }: VaultDeps, token: string, visit: Visit, now: Date): Promise<string> {
   const followed = readLinkToken(vault, token);
   const link =
-    followed && (await db.one<{ url: string }>(sql`SELECT url FROM mail_links WHERE id = ${followed.linkId}`));
+    followed &&
+    (await db.one<{ url: string }>(
+      sql`SELECT url FROM mail_links WHERE id = ${followed.linkId} AND ${isOpenClub(sql`club_id`)}`,
+    ));
   if (!followed || !link) throw notFound('mail');
   await db.transaction((tx) => recordClick(tx, followed, isMachine(visit), now));
   return link.url;

@@ -14,6 +14,7 @@ import { issueToken, issueTokens } from '../codes/one-time-tokens.ts';
 import { bulk, type Priority } from '../../../entities/facts/values.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import { hadEnoughRequests, withheldAddresses } from './request-bounds.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 import { mailTemplates, type Template } from '../texts/templates.ts';
 
 /** A join of an identity has no row for its recipient: its mail goes to the address of the request. */
@@ -146,7 +147,7 @@ export async function imitateRequest(
   const written = await tx.one(sql`
     INSERT INTO transactional_mails (id, club_id, template, address_key, status, next_attempt_at, created_at, priority)
     SELECT ${id}, ${clubId}::uuid, ${template}, ${addressKey}, 'canceled', ${now}, ${now}, ${priority}
-     WHERE ${clubId}::uuid IS NULL OR EXISTS (SELECT FROM clubs WHERE id = ${clubId}::uuid) RETURNING 1`);
+     WHERE ${clubId}::uuid IS NULL OR ${isOpenClub(sql`${clubId}::uuid`)} RETURNING 1`);
   if (!written) return;
   await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
   await tx.manager.delete(Wake, { workflowId: workflowIdOf('transactionalMail', id) });

@@ -74,6 +74,7 @@ interface ClaimedMail extends Claim, MailRow {
   clubLanguage: string | null;
   clubSlug: string | null;
   clubCreatedAt: Date | null;
+  clubErasingAt: Date | null;
   plan: PlanName | null;
   placedOn: string | null;
 }
@@ -116,7 +117,17 @@ const claimedColumns = columns(
 )
   .and(columns(OneTimeToken, { tokenId: 'id', tokenKeyId: 'keyId', tokenHash: 'tokenHash' }, 'token'))
   .and(
-    columns(Club, { clubName: 'name', clubSlug: 'slug', clubLanguage: 'language', clubCreatedAt: 'createdAt' }, 'club'),
+    columns(
+      Club,
+      {
+        clubName: 'name',
+        clubSlug: 'slug',
+        clubLanguage: 'language',
+        clubCreatedAt: 'createdAt',
+        clubErasingAt: 'erasingAt',
+      },
+      'club',
+    ),
   );
 
 const withRecipient = (now: Date) => sql`
@@ -188,11 +199,11 @@ async function styleOf({ db, links }: MailDeps, claimed: ClaimedMail): Promise<S
   return { branding, own: await findOwnText(db, { clubId, template, language: wordingOf(claimed).language }) };
 }
 
-/** @returns the mail; undefined if the token, the recipient or the rows of the mail no longer exist */
+/** @returns the mail; undefined if the token, the recipient, the club or the rows of the mail no longer exist */
 async function prepare(deps: MailDeps, claimed: ClaimedMail, now: Date): Promise<OutgoingMail | undefined> {
   const rule: Template = mailTemplates[claimed.template];
   const to = addressOf(deps, claimed);
-  if (to === null) return undefined;
+  if (to === null || claimed.clubErasingAt !== null) return undefined;
   const token = await tokenOf(deps, claimed);
   if (rule.purpose !== undefined && token === undefined) return undefined;
   const subject = await deps.kinds[claimed.template](deps.db, claimed, now);
@@ -206,7 +217,7 @@ function compose(
   now: Date,
 ): OutgoingMail {
   const rule: Template = mailTemplates[claimed.template];
-  const { endpointUrl = '', lessonTitle = '', session, signIn, calendar } = subject;
+  const { endpointUrl = '', lessonTitle = '', session, signIn, erasure, calendar } = subject;
   const base =
     rule.site === 'classroom' ? links.classroomUrl.replace('{slug}', claimed.clubSlug ?? '') : links.dashboardUrl;
   const wording = wordingOf(claimed);
@@ -222,6 +233,7 @@ function compose(
       endpointUrl,
       lessonTitle: mailable(lessonTitle),
       ...(signIn && { signIn }),
+      ...(erasure && { erasure }),
       ...(session && {
         session: {
           ...session,

@@ -10,6 +10,7 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import type { MediaStatus, MediaVisibility } from '../../../entities/media/values.ts';
 import { findMedia, type LibraryReader } from './library.ts';
 import { mediaColumns, type LibraryDeps, type StoredMedia } from '../media.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 
 /**
  * Requests that a file becomes public or private. A run then copies the file to the other bucket. If the file already has the requested
@@ -63,7 +64,8 @@ export async function findPublicFile(
 ): Promise<{ location: string; tag: string }> {
   const file = await db.one<StoredMedia>(sql`
     SELECT ${mediaColumns} FROM media
-     WHERE id = ${mediaId} AND visibility = 'public' AND purpose = 'library' AND status = 'ready' AND removed_at IS NULL`);
+     WHERE id = ${mediaId} AND visibility = 'public' AND purpose = 'library' AND status = 'ready' AND removed_at IS NULL
+       AND ${isOpenClub(sql`media.club_id`)}`);
   const { preview, thumbnail, video } = file?.renditions ?? {};
   const key = role === 'thumbnail' ? thumbnail?.key : ((preview ?? video)?.key ?? file?.objectKey);
   if (!key) throw notFound('file');

@@ -5,6 +5,7 @@ import type { Database, Queries } from '../../../platform/infra/postgres/databas
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { isOpenClub } from '../../open-clubs.ts';
 import { maxBytes } from '../media.policy.ts';
 import { reserveStorage } from '../storage/storage.ts';
 
@@ -34,7 +35,7 @@ export async function findUploadedFile(db: Queries, mediaId: Id): Promise<Upload
            coalesce(size_bytes, held_bytes, 0) AS length, upload.multipart_id AS "multipartId",
            upload.id IS NOT NULL AND status = 'uploading' AS "isOpen"
       FROM media LEFT JOIN media_uploads upload ON upload.id = media.id
-     WHERE media.id = ${mediaId} AND removed_at IS NULL AND status <> 'failed'`);
+     WHERE media.id = ${mediaId} AND removed_at IS NULL AND status <> 'failed' AND ${isOpenClub(sql`media.club_id`)}`);
   if (!row || (row.status === 'uploading' && !row.isOpen)) return undefined;
   return { ...row, length: Number(row.length), multipartId: row.multipartId ?? undefined };
 }

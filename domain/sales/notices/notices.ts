@@ -126,7 +126,8 @@ const findSalesConnections = prepared<
   'find_sales_connections',
   (value) => `SELECT place::int, club_id AS "clubId"
      FROM unnest(${value.tokenHashes}::bytea[], ${value.platforms}::text[]) WITH ORDINALITY AS key (token_hash, platform, place)
-     JOIN sales_connections USING (token_hash, platform)
+     JOIN sales_connections connection USING (token_hash, platform)
+     JOIN clubs club ON club.id = connection.club_id AND club.erasing_at IS NULL
     WHERE deleted_at IS NULL`,
 );
 
@@ -179,7 +180,8 @@ const insertSalesNotices = prepared<{ id: Id }, NoticeValues>(
        INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, addresses, next_attempt_at, received_at)
        SELECT given.id, club_id, connection.id, platform, body, proof, ARRAY(SELECT jsonb_array_elements_text(addresses)), at, at
          FROM given JOIN sales_connections connection USING (token_hash, platform)
-        WHERE deleted_at IS NULL ORDER BY given.id
+        WHERE deleted_at IS NULL
+          AND EXISTS (SELECT FROM clubs WHERE clubs.id = connection.club_id AND erasing_at IS NULL) ORDER BY given.id
        RETURNING id, received_at),
      woken AS (${insertingWakes(
        rawSql(`jsonb_array_elements(${value.wakes}::jsonb) AS one JOIN notice ON notice.id::text = one->>'subjectId'`),

@@ -21,7 +21,7 @@ const logsPerRound = 1_000;
 export async function startMissingLogs(db: Database, now: Date): Promise<{ started: number; more: boolean }> {
   const started = await db.run(
     sql`UPDATE clubs SET events_logged_since = ${now} WHERE id IN (
-       SELECT id FROM clubs WHERE events_logged_since IS NULL
+       SELECT id FROM clubs WHERE events_logged_since IS NULL AND erasing_at IS NULL
           AND EXISTS (SELECT FROM webhook_endpoints endpoint WHERE endpoint.club_id = clubs.id AND endpoint.deleted_at IS NULL)
         LIMIT ${logsPerRound} FOR NO KEY UPDATE SKIP LOCKED)`,
   );

@@ -43,7 +43,7 @@ export async function factsToFanOut(db: Queries, facts: readonly ClaimedFact[]):
   if (facts.length === 1 && facts[0]?.priority !== bulk) return facts;
   const rows = await db.rows<{ id: Id }>(sql`SELECT given.id
       FROM unnest(${facts.map(({ id }) => id)}::uuid[], ${facts.map(({ clubId }) => clubId)}::uuid[], ${facts.map(({ type }) => type)}::text[]) AS given (id, club_id, type)
-     WHERE NOT EXISTS (SELECT FROM clubs WHERE clubs.id = given.club_id AND clubs.events_logged_since IS NOT NULL)
+     WHERE NOT EXISTS (SELECT FROM clubs WHERE clubs.id = given.club_id AND clubs.events_logged_since IS NOT NULL AND clubs.erasing_at IS NULL)
        AND NOT EXISTS (SELECT FROM webhook_endpoints endpoint
        WHERE endpoint.club_id = given.club_id AND endpoint.status <> 'disabled' AND endpoint.event_types @> ARRAY[given.type])`);
   const without = new Set(rows.map(({ id }) => id));
@@ -104,7 +104,7 @@ const lockStudentAndEndpoints = prepared<LockedRow, Pick<FactToTell, 'clubId' | 
   (value) => `WITH student AS MATERIALIZED (
        SELECT ${studentColumns}
          FROM students WHERE id = ${value.studentId} FOR SHARE)
-     SELECT student.*, EXISTS (SELECT FROM clubs WHERE clubs.id = ${value.clubId} AND events_logged_since IS NOT NULL) AS "isLogged", endpoint.*
+     SELECT student.*, EXISTS (SELECT FROM clubs WHERE clubs.id = ${value.clubId} AND events_logged_since IS NOT NULL AND erasing_at IS NULL) AS "isLogged", endpoint.*
        FROM student LEFT JOIN LATERAL (
          SELECT ${endpointColumns} FROM webhook_endpoints
           WHERE club_id = ${value.clubId} AND status <> 'disabled' AND event_types @> ARRAY[${value.type}] AND student.id IS NOT NULL

@@ -189,6 +189,7 @@ export type StudentSignUp = {
  * | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
  * | `product_exists` | 409 | The club has a product with this platform and `external_id` already. |
  * | `code_taken` | 409 | Another registration link of the club has this code. |
+ * | `plan_active` | 409 | The plan of the club is still paid; cancel the subscription before you erase the club. |
  * | `slug_taken` | 409 | The slug is reserved, or another club has it or left it less than 90 days ago. |
  * | `slug_limit_reached` | 409 | The club has as many former slugs that answer as a club may have. |
  * | `registration_link_used_up` | 409 | The registration link has reached its limit of claims. |
@@ -328,6 +329,7 @@ export const ErrorCode = {
     delivery_archived: "delivery_archived",
     product_exists: "product_exists",
     code_taken: "code_taken",
+    plan_active: "plan_active",
     slug_taken: "slug_taken",
     slug_limit_reached: "slug_limit_reached",
     registration_link_used_up: "registration_link_used_up",
@@ -1792,7 +1794,7 @@ export const Language = {
 export type LanguageInput = "en" | "pt" | "es" | "fr" | "de" | "it" | "pt-BR" | "ar";
 
 /**
- * A club; every field is always present.
+ * A club; every field except `erases_at` is always present.
  */
 export type Club = {
     /**
@@ -1818,6 +1820,11 @@ export type Club = {
      * @format date-time
      */
     created_at: string;
+    /**
+     * When the erasure of the club begins (UTC). Present while an erasure is planned.
+     * @format date-time
+     */
+    erases_at?: string;
 };
 
 /**
@@ -2075,6 +2082,45 @@ export type ClubProviderSettings = {
      * @uniqueItems
      */
     email_domains: string[];
+};
+
+/**
+ * The planned erasure of a club.
+ */
+export type ClubErasure = {
+    /**
+     * Public id of the erasure.
+     * @format uuid
+     */
+    id: string;
+    status: ClubErasureStatus;
+    /**
+     * When the erasure was requested (UTC).
+     * @format date-time
+     */
+    requested_at: string;
+    /**
+     * The id of the owner who requested the erasure; absent if an operator requested it.
+     * @format uuid
+     */
+    requested_by?: string;
+    /**
+     * When the erasure begins (UTC), 14 days after the request.
+     * @format date-time
+     */
+    erases_at: string;
+};
+
+/**
+ * The confirmation that this club is meant.
+ */
+export type ClubErasureRequest = {
+    /**
+     * The name of the club. Blanks around the name and another Unicode form of the same characters do no harm.
+     * @minLength 1
+     * @maxLength 500
+     */
+    name: string;
 };
 
 /**
@@ -12750,6 +12796,16 @@ export type MemberStatus = (typeof MemberStatus)[keyof typeof MemberStatus] | (s
 export const MemberStatus = {
     active: "active",
     invited: "invited"
+} as const;
+
+/**
+ * `planned` until `erases_at`; then `running`. A later version may add values: accept those that you do not know.
+ */
+export type ClubErasureStatus = (typeof ClubErasureStatus)[keyof typeof ClubErasureStatus] | (string & {});
+
+export const ClubErasureStatus = {
+    planned: "planned",
+    running: "running"
 } as const;
 
 /**

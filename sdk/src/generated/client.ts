@@ -105,7 +105,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorPasskeySignIn, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, CheckoutRequest, CheckoutSession, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, ClubProvider, ClubProviderSettings, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Identities, Identity, IdentityAddition, IdentityCodeRequest, IdentityJoining, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, Passkey, PasskeyChange, PasskeyCreation, PasskeyCreationOptions, PasskeyList, PasskeyOfChallenge, PasskeyRequestOptions, PasswordChange, PasswordChoice, PasswordResetConfirmation, PhoneVerification, PointAward, PointAwardCreation, PortalRequest, PortalSession, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, ProviderCode, ProviderSignIn, ProviderSignInStart, PublicProviders, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, SessionLink, SessionLinkCreation, SessionLinkExchange, Shortened, SignInRules, SignInRulesInput, SignInSession, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentEntry, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentPasskeyOptions, StudentPasskeySignIn, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorPasskeySignIn, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, CheckoutRequest, CheckoutSession, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubErasure, ClubErasureRequest, ClubFront, ClubPlan, ClubProvider, ClubProviderSettings, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, EnrolledSecondFactor, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Identities, Identity, IdentityAddition, IdentityCodeRequest, IdentityJoining, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, NextUpdatedSince, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PageOfEvents, Passkey, PasskeyChange, PasskeyCreation, PasskeyCreationOptions, PasskeyList, PasskeyOfChallenge, PasskeyRequestOptions, PasswordChange, PasswordChoice, PasswordResetConfirmation, PhoneVerification, PointAward, PointAwardCreation, PortalRequest, PortalSession, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Proof, ProofInput, ProviderCode, ProviderSignIn, ProviderSignInStart, PublicProviders, Purchase, PurchaseStatusInput, ReactionKindInput, RecoveryCodes, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReplayRequest, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SecondFactor, SecondFactorName, SecondFactorSignIn, SecondFactors, SentReport, SessionLink, SessionLinkCreation, SessionLinkExchange, Shortened, SignInRules, SignInRulesInput, SignInSession, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentEntry, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentPasskeyOptions, StudentPasskeySignIn, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, TotpConfirmation, TotpSetup, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookEventTypeInput, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WebhookStreamEvent, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -1182,6 +1182,68 @@ export type RemoveIdentityProviderPath = {
 
 export type RemoveIdentityProviderVariables = {
     path: RemoveIdentityProviderPath;
+};
+
+export type GetClubErasureResult = {
+    data: ClubErasure;
+};
+
+export type GetClubErasurePath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type GetClubErasureVariables = {
+    path: GetClubErasurePath;
+};
+
+export type RequestClubErasureResult = {
+    data: ClubErasure;
+};
+
+export type RequestClubErasurePath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type RequestClubErasureBody = ClubErasureRequest;
+
+export type RequestClubErasureHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RequestClubErasureResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type RequestClubErasureVariables = {
+    path: RequestClubErasurePath;
+    body: RequestClubErasureBody;
+    headers?: RequestClubErasureHeaders;
+};
+
+export type CancelClubErasureResult = void;
+
+export type CancelClubErasurePath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type CancelClubErasureVariables = {
+    path: CancelClubErasurePath;
 };
 
 export type GetSignInRulesResult = {
@@ -13093,6 +13155,29 @@ export type Ops = {
         };
         result: RemoveIdentityProviderResult;
     };
+    getClubErasure: {
+        args: {
+            path: GetClubErasurePath;
+        };
+        result: GetClubErasureResult;
+    };
+    requestClubErasure: {
+        args: {
+            path: RequestClubErasurePath;
+            body: RequestClubErasureBody;
+            headers?: RequestClubErasureHeaders;
+        };
+        result: RequestClubErasureResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    cancelClubErasure: {
+        args: {
+            path: CancelClubErasurePath;
+        };
+        result: CancelClubErasureResult;
+    };
     getSignInRules: {
         args: {
             path: GetSignInRulesPath;
@@ -15915,6 +16000,9 @@ export const OPERATIONS = {
     getIdentityProvider: { id: "getIdentityProvider", method: "GET", path: "/v1/clubs/{clubId}/identity-provider", tags: ["Members"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     setIdentityProvider: { id: "setIdentityProvider", method: "PUT", path: "/v1/clubs/{clubId}/identity-provider", tags: ["Members"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     removeIdentityProvider: { id: "removeIdentityProvider", method: "DELETE", path: "/v1/clubs/{clubId}/identity-provider", tags: ["Members"], params: [{ name: "clubId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
+    getClubErasure: { id: "getClubErasure", method: "GET", path: "/v1/clubs/{clubId}/erasure", tags: ["Erasures"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    requestClubErasure: { id: "requestClubErasure", method: "POST", path: "/v1/clubs/{clubId}/erasure", tags: ["Erasures"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    cancelClubErasure: { id: "cancelClubErasure", method: "DELETE", path: "/v1/clubs/{clubId}/erasure", tags: ["Erasures"], params: [{ name: "clubId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     getSignInRules: { id: "getSignInRules", method: "GET", path: "/v1/clubs/{clubId}/sign-in-rules", tags: ["Members"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     setSignInRules: { id: "setSignInRules", method: "PUT", path: "/v1/clubs/{clubId}/sign-in-rules", tags: ["Members"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     revokeInvitation: { id: "revokeInvitation", method: "DELETE", path: "/v1/clubs/{clubId}/invitations/{invitationId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "invitationId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },

@@ -27,6 +27,10 @@ const post = async (club: FurnishedClub, path: string, body: JsonObject | undefi
   const answer = await call('POST', `/v1/clubs/${club.id}${path}`, { token: club.owner.token, body, headers });
   expect(answer.status, answer.text).to.be.below(300);
 };
+const nameOfClub = async (club: FurnishedClub): Promise<string> => {
+  const answer = await call('GET', `/v1/clubs/${club.id}`, { token: club.owner.token });
+  return answer.body.data.name;
+};
 const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 16);
 const scheduled: Preparation = {
   club: (club) => post(club, `/campaigns/${club.records.campaign}/schedule`, { at: tomorrow }),
@@ -44,6 +48,7 @@ const preparations: Partial<Record<OperationId, Preparation>> = {
   setStudentPassword: {
     club: ({ student }) => run(`UPDATE students SET password_hash = NULL WHERE id = $1`, student.id),
   },
+  requestClubErasure: { body: async (club) => ({ name: await nameOfClub(club) }) },
   requestPhoneCode: {
     club: ({ owner }) => run(`UPDATE administrators SET phone = $2 WHERE id = $1`, owner.id, someNumber()),
   },

@@ -7,6 +7,7 @@ import {
   PutObjectCommand,
   S3Client,
   UploadPartCommand,
+  type ListObjectVersionsCommandOutput,
 } from '@aws-sdk/client-s3';
 import type { Id } from '../../../../platform/core/ids.ts';
 import { clientConfig, type ObjectStoreSettings } from '../../../../platform/infra/store/object-store.ts';
@@ -51,7 +52,7 @@ export async function openBuckets(settings: ObjectStoreSettings): Promise<Bucket
       const lines = new Map<string, string>();
       for (const Bucket of [privateBucket, publicBucket]) {
         for (let markers: { KeyMarker?: string; VersionIdMarker?: string } | undefined = {}; markers;) {
-          const page = await client.send(new ListObjectVersionsCommand({ Bucket, ...markers }));
+          const page: ListObjectVersionsCommandOutput = await client.send(new ListObjectVersionsCommand({ Bucket, ...markers }));
           for (const { Key = '', VersionId = '', ETag = '', Size = 0 } of page.Versions ?? [])
             lines.set(`${Bucket} ${Key} ${VersionId}`, `${ETag} ${Size}`);
           for (const { Key = '', VersionId = '' } of page.DeleteMarkers ?? [])

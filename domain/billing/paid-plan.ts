@@ -1,0 +1,15 @@
+/** Finds out whether a club still pays for its plan. */
+import type { Id } from '../../platform/core/ids.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+
+/**
+ * @returns whether the club has a subscription at the payment processor that has not ended. A subscription with a failed charge counts,
+ *   because the processor still tries to charge it. A club without a subscription pays nothing, whatever its plan (DEC-277)
+ */
+export async function hasPaidPlan(db: Queries, clubId: Id): Promise<boolean> {
+  const plan = await db.one(
+    sql`SELECT 1 FROM club_plans WHERE club_id = ${clubId} AND subscription_id IS NOT NULL AND status <> 'canceled'`,
+  );
+  return plan !== undefined;
+}

@@ -81,8 +81,11 @@ export async function erasureFaults(interrupted: Promise<unknown>, args: readonl
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-erasures-'));
   try {
     return (
-      (await onGround(interrupted, (ground) => run(ground, directory, students), {}, ['temporal', 'postgres', 'storage'])) ??
-      130
+      (await onGround(interrupted, (ground) => run(ground, directory, students), {}, [
+        'temporal',
+        'postgres',
+        'storage',
+      ])) ?? 130
     );
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -168,7 +171,9 @@ async function buildErasedClubs({ ground, source, db, buckets }: Scene, students
     const objects = await buckets.fill(club.id, objectsPerPrefix);
     const runs = await openRuns(db, club.id, runsPerKind);
     const rows = Object.values(counts).reduce((one, other) => one + other, 0);
-    progress(`club ${number + 1} has ${rows} rows in ${Object.keys(counts).length} tables of students, ${objects} versions and ${runs} runs`);
+    progress(
+      `club ${number + 1} has ${rows} rows in ${Object.keys(counts).length} tables of students, ${objects} versions and ${runs} runs`,
+    );
   }
   await source.query('ANALYZE');
   return clubs;

@@ -35,8 +35,8 @@ export async function buildProofClub(source: DataSource): Promise<{ club: ProofC
     `INSERT INTO club_plans (club_id, plan, status) VALUES ($1, 'business', 'active') ON CONFLICT (club_id) DO UPDATE SET plan = 'business'`,
     [furnished.id],
   );
-  await settleRows(source, furnished);
   const empty = await fillTables(source, furnished);
+  await settleRows(source, furnished);
   return { club: { ...furnished, word, shop: { token, productId: externalId } }, empty };
 }
 

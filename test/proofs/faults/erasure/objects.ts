@@ -44,7 +44,9 @@ export async function openBuckets(settings: ObjectStoreSettings): Promise<Bucket
         }
         const Key = `${prefix}/${clubId}/unfinished`;
         const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key }));
-        await client.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: 1, Body: Buffer.alloc(partBytes) }));
+        await client.send(
+          new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: 1, Body: Buffer.alloc(partBytes) }),
+        );
       }
       return count;
     },
@@ -52,18 +54,24 @@ export async function openBuckets(settings: ObjectStoreSettings): Promise<Bucket
       const lines = new Map<string, string>();
       for (const Bucket of [privateBucket, publicBucket]) {
         for (let markers: { KeyMarker?: string; VersionIdMarker?: string } | undefined = {}; markers;) {
-          const page: ListObjectVersionsCommandOutput = await client.send(new ListObjectVersionsCommand({ Bucket, ...markers }));
+          const page: ListObjectVersionsCommandOutput = await client.send(
+            new ListObjectVersionsCommand({ Bucket, ...markers }),
+          );
           for (const { Key = '', VersionId = '', ETag = '', Size = 0 } of page.Versions ?? [])
             lines.set(`${Bucket} ${Key} ${VersionId}`, `${ETag} ${Size}`);
           for (const { Key = '', VersionId = '' } of page.DeleteMarkers ?? [])
             lines.set(`${Bucket} ${Key} ${VersionId}`, 'delete marker');
           markers =
             page.IsTruncated && page.NextKeyMarker !== undefined
-              ? { KeyMarker: page.NextKeyMarker, ...(page.NextVersionIdMarker && { VersionIdMarker: page.NextVersionIdMarker }) }
+              ? {
+                  KeyMarker: page.NextKeyMarker,
+                  ...(page.NextVersionIdMarker && { VersionIdMarker: page.NextVersionIdMarker }),
+                }
               : undefined;
         }
         const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket }));
-        for (const { Key = '', UploadId = '' } of Uploads) lines.set(`${Bucket} ${Key} ${UploadId}`, 'unfinished upload');
+        for (const { Key = '', UploadId = '' } of Uploads)
+          lines.set(`${Bucket} ${Key} ${UploadId}`, 'unfinished upload');
       }
       return lines;
     },

@@ -65,7 +65,10 @@ describe('the tally of faults erasure', () => {
   });
 
   it('counts versions, delete markers and unfinished uploads that remain', () => {
-    const objects = { [`private media/${club}/f v1`]: 'delete marker', [`public public/${club}/u 7`]: 'unfinished upload' };
+    const objects = {
+      [`private media/${club}/f v1`]: 'delete marker',
+      [`public public/${club}/u 7`]: 'unfinished upload',
+    };
     expect(tallyErasures(remains(), remains([], { objects }), traces).objectsLeft).to.have.length(2);
   });
 
@@ -98,7 +101,9 @@ describe('the tally of faults erasure', () => {
   });
 
   it('ignores the time at which an API key was last used', () => {
-    const [before, after] = ['2026-01-01', '2026-01-02'].map((at) => remains([['api_keys', 'k', { last_used_at: at }]]));
+    const [before, after] = ['2026-01-01', '2026-01-02'].map((at) =>
+      remains([['api_keys', 'k', { last_used_at: at }]]),
+    );
     expect(tallyErasures(before as Remains, after as Remains, traces)).to.deep.equal(none);
   });
 });

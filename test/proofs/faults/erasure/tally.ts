@@ -92,7 +92,8 @@ const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** Looks into bytes, too. @returns the first trace */
 function tracedIn(row: Readonly<Record<string, unknown>>, { ids, words }: Traces): string | undefined {
   for (const [column, value] of Object.entries(row)) {
-    const bytes = typeof value === 'string' && value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex').toString() : '';
+    const bytes =
+      typeof value === 'string' && value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex').toString() : '';
     const text = `${JSON.stringify(value)} ${bytes}`.toLowerCase();
     const id = text.match(uuid)?.find((one) => ids.has(one));
     const word = id ?? words.find((one) => text.includes(one));

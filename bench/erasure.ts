@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- erasure`: what other clubs notice while a club of 100,000 students and 1,000,000 deliveries is erased, how long the
- * longest transaction of the erasure lasts, and how many rows it removes in a second beside a bare `DELETE` in batches of 1,000.
+ * `npm run bench -- erasure` erases a club of 100,000 students and 1,000,000 deliveries. It measures deliveries and reads of other clubs
+ * meanwhile, and the longest transaction. It also compares the rows removed a second with a bare `DELETE` in batches of 1,000.
  * `ERASURE_STUDENTS` and `ERASURE_DELIVERIES` make a quicker run.
  */
 import { host } from '../dev/stack/ports.ts';
@@ -118,11 +118,11 @@ async function rowsPerSecond(db: Database, clubId: Id): Promise<number> {
 
 async function measureOthers(erasing: Erasing, { id }: LoadedClub): Promise<void> {
   const { scene } = erasing;
-  const alone: Notice[] = [];
-  const beside: Notice[] = [];
+  const alone: Delays[] = [];
+  const beside: Delays[] = [];
   for (let round = 1; round <= roundsBeside; round++) {
     progress(`round ${round} of ${roundsBeside}: alone`);
-    alone.push(await notice(erasing));
+    alone.push(await measureRound(erasing));
   }
   const watch = await watchTransactions(scene.databaseUrl);
   await begin(scene.db, id);
@@ -133,7 +133,7 @@ async function measureOthers(erasing: Erasing, { id }: LoadedClub): Promise<void
   });
   for (let round = 1; round <= roundsBeside; round++) {
     progress(`round ${round} of ${roundsBeside}: beside; ${await soFar(scene.db, id)}`);
-    beside.push(await notice(erasing));
+    beside.push(await measureRound(erasing));
     if ((await standing(scene.db, id)).status !== 'rows')
       throw new Error('The rows were gone before the measurement ended. Use more deliveries.');
   }
@@ -144,30 +144,31 @@ async function measureOthers(erasing: Erasing, { id }: LoadedClub): Promise<void
   });
   const longest = await watch.stop();
   progress(`the longest transaction lasted ${Math.round(longest.ms)} ms: ${longest.statement}`);
-  reportRatio('p95 ms from commit to arrival, other clubs', alone, beside, ({ delays }) => delays);
+  reportRatio('p95 ms from commit to arrival, other clubs', alone, beside, ({ arrivals }) => arrivals);
   reportRatio('p95 ms of reads, other clubs', alone, beside, ({ reads }) => reads);
   report('longest transaction ms', { value: longest.ms });
 }
 
 function reportRatio(
   figure: string,
-  alone: readonly Notice[],
-  beside: readonly Notice[],
-  timesOf: (one: Notice) => readonly number[],
+  alone: readonly Delays[],
+  beside: readonly Delays[],
+  timesOf: (one: Delays) => readonly number[],
 ): void {
-  const p95 = (notices: readonly Notice[]) => median(notices.map((one) => quantile(timesOf(one), 0.95)));
+  const p95 = (all: readonly Delays[]) => median(all.map((one) => quantile(timesOf(one), 0.95)));
   const [value, without] = [p95(beside), p95(alone)];
   report(figure, { value, without, ratio: value / without }, roundsBeside);
 }
 
-/** What other clubs notice, in milliseconds. */
-interface Notice {
-  delays: readonly number[];
+/** The times of one round, in milliseconds. */
+interface Delays {
+  /** From the commit of a fact to its arrival. */
+  arrivals: readonly number[];
   reads: readonly number[];
 }
 
 /** Facts and reads of other clubs at a steady rate. */
-async function notice({ scene, api, clubs, listener, readers }: Erasing): Promise<Notice> {
+async function measureRound({ scene, api, clubs, listener, readers }: Erasing): Promise<Delays> {
   const reads: number[] = [];
   let isOver = false;
   const reading = steadily(
@@ -179,10 +180,10 @@ async function notice({ scene, api, clubs, listener, readers }: Erasing): Promis
     },
     () => !isOver,
   );
-  const delays = await measureDelays(scene.db, listener, clubs, { everyMs: factsEveryMs, goOn: times(facts) });
+  const arrivals = await measureDelays(scene.db, listener, clubs, { everyMs: factsEveryMs, goOn: times(facts) });
   isOver = true;
   await reading;
-  return { delays, reads };
+  return { arrivals, reads };
 }
 
 /** @throws Error if the answer is no page: a refusal is quick */

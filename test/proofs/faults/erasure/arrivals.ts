@@ -16,7 +16,7 @@ interface Count {
 
 export type Arrivals = Readonly<Record<'facts' | 'requests' | 'notices' | 'uploads', Count>>;
 
-const pauseMs = { least: 100, most: 600 };
+const pauseMs = { least: 400, most: 2_000 };
 const answerWithinMs = 10_000;
 /** Facts of this number of students arrive, each several times. */
 const students = 200;
@@ -100,7 +100,7 @@ interface Address {
   headers: Record<string, string>;
 }
 
-/** Reserves a file, and uploads it at once or later. */
+/** Reserves a file, and uploads it immediately or later. */
 async function reserve(apiUrl: string, { id, owner }: ProofClub, addresses: Address[]): Promise<keyof Count> {
   const answer = await fetch(`${apiUrl}/v1/clubs/${id}/media`, {
     method: 'POST',
@@ -114,7 +114,7 @@ async function reserve(apiUrl: string, { id, owner }: ProofClub, addresses: Addr
     addresses.push(body.upload);
     return 'accepted';
   }
-  await put(body.upload);
+  await upload(body.upload);
   return outcomeOf(`${apiUrl}/v1/clubs/${id}/media/${body.data.id}/complete`, {
     method: 'POST',
     headers: { authorization: `Bearer ${owner.token}` },
@@ -126,10 +126,10 @@ const contents = '# Knots and bends\n';
 /** A signed address works for a while, even after the closing and after the first erasure of the objects. */
 const uploadLate = (addresses: readonly Address[]): Promise<keyof Count> => {
   const address = addresses[Math.floor(Math.random() * addresses.length)];
-  return address ? put(address) : Promise.resolve('refused');
+  return address ? upload(address) : Promise.resolve('refused');
 };
 
-const put = ({ url, headers }: Address): Promise<keyof Count> =>
+const upload = ({ url, headers }: Address): Promise<keyof Count> =>
   outcomeOf(url, { method: 'PUT', headers, body: contents });
 
 async function outcomeOf(url: string, request: RequestInit): Promise<keyof Count> {

@@ -15,7 +15,7 @@ export interface ProofClub extends FurnishedClub {
   shop: { token: string; productId: string };
 }
 
-/** Nobody listens there, so the deliveries of the club fail, wait and are parked. */
+/** No server listens at this address, so the deliveries of the club fail, wait and are parked. */
 const deadUrl = 'https://127.0.0.1:9/hooks';
 
 /** @returns the club, and the tables that have no row of it */
@@ -40,7 +40,7 @@ export async function buildProofClub(source: DataSource): Promise<{ club: ProofC
   return { club: { ...furnished, word, shop: { token, productId: externalId } }, empty };
 }
 
-/** The furnished rows are due or under way without a run. They wait instead, so that a club that nobody touches stays as it is. */
+/** The furnished rows are due or under way without a run. They wait instead, so that an untouched club does not change. */
 async function settleRows(source: DataSource, { id }: { id: Id }): Promise<void> {
   await source.query(`UPDATE mail_domains SET looks_at = now() + interval '20 days' WHERE club_id = $1`, [id]);
   await source.query(

@@ -34,7 +34,7 @@ const demanded: Readonly<Record<string, Row>> = {
   webhook_listeners: { administrator_id: null },
 };
 
-/** Tables of the whole service. A row of a club has no place there. */
+/** These tables belong to the whole service. */
 const ofService: ReadonlySet<string> = new Set([
   'erasures',
   'facts', // the arrivals of the proof write facts and wakes

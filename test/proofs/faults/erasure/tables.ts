@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 
 export interface Column {
   name: string;
-  /** As Postgres spells it, such as `uuid` or `text[]`. */
+  /** The name in Postgres, such as `uuid` or `text[]`. */
   type: string;
   /** An insert must give a value. */
   isRequired: boolean;

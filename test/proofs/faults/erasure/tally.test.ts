@@ -37,7 +37,7 @@ describe('the tally of faults erasure', () => {
     expect(tallyErasures(before, after, traces)).to.deep.equal(none);
   });
 
-  it('counts a new row, even if the row names nobody', () =>
+  it('counts a new row, even if the row has no id of an erased club', () =>
     expect(tallyErasures(remains(), remains([['wakes', 'w', { seq: 1 }]]), traces).rowsLeft).to.deep.equal([
       'row left: wakes w',
     ]));

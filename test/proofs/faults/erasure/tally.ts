@@ -32,7 +32,7 @@ const outliving: Readonly<Record<string, string>> = {
   administrator_sessions: 'the sessions of these accounts',
 };
 
-/** Columns that change although nobody changes the record. */
+/** Columns that change with each use of a record. */
 const restless: Readonly<Record<string, readonly string[]>> = {
   api_keys: ['last_used_at'],
   administrator_sessions: ['last_seen_at'],

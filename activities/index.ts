@@ -70,7 +70,7 @@ export interface ActivityDeps extends VaultDeps {
 /** An activity declares what it needs, so that its tests pass nothing else. */
 type Given<Name extends keyof ActivityDeps> = Pick<ActivityDeps, Name>;
 
-/** What the contexts answer to the questions of an erasure. */
+/** The answers of the contexts to the questions of an erasure. */
 const erasureOfClubs = {
   closers: contextsInLockOrder.flatMap(({ closeClub }) => closeClub ?? []),
   clubRows: contextsInLockOrder.flatMap(({ clubRows }) => clubRows),

@@ -153,9 +153,9 @@ export const clubErasure = stepWorkflow<Activities['clubErasure'], 'eraseClub'>(
   },
   {
     waitingFor({ at, status, rows, runs, objects, table }) {
-      const done = `${status}: ${rows} rows, ${runs} runs and ${objects} objects erased`;
-      if (table !== undefined) return `${done}; the table ${table} is next`;
-      return `${done}; ${erasureWaits[status](at === undefined ? '' : ` ${inAbout(at - Date.now())}`)}`;
+      const progress = `${status}: ${rows} rows, ${runs} runs and ${objects} objects erased`;
+      if (table !== undefined) return `${progress}; the table ${table} is next`;
+      return `${progress}; ${erasureWaits[status](at === undefined ? '' : ` ${inAbout(at - Date.now())}`)}`;
     },
   },
 );

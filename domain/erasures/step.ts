@@ -1,6 +1,6 @@
 /**
  * The run `club-erasure/<id of the club>`. It waits until the erasure begins, closes the club, and erases its rows, runs and objects. The
- * process may die between any two statements: each step looks at what remains (ERS-10).
+ * process may die between any two statements: each step begins with the remaining data (ERS-10).
  */
 import { Erasure } from '../../entities/erasures/erasure.ts';
 import type { ErasureStatus } from '../../entities/erasures/values.ts';
@@ -21,7 +21,7 @@ import { terminateClubRuns } from './clubs/runs.ts';
 export const erasureRules = {
   /** The owners and admins get a reminder this long before the erasure begins. */
   reminderMs: 3 * 86_400_000,
-  /** How long one step closes the club or erases rows or objects. */
+  /** The time in which one step closes the club, or erases rows or objects. */
   stepMs: 3_000,
   /** Longer than a step may take, so that the next step can claim the row soon after the death of a worker. */
   leaseSeconds: 30,
@@ -64,7 +64,7 @@ export type ClubErasureStep =
 type Claimed = Claim & Pick<Erasure, 'status' | 'erasesAt' | 'remindedAt' | 'closedAt' | 'emptyLooks'>;
 type Changes = Partial<Pick<Erasure, 'status' | 'looksAt' | 'remindedAt' | 'closedAt' | 'completedAt' | 'emptyLooks'>>;
 
-/** What a step has done: the changes of the row, and the table whose rows are next. */
+/** The result of an action: the changes of the row, and the table whose rows are next. */
 interface Progress {
   changes: Changes;
   table?: string;

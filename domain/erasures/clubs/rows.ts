@@ -33,7 +33,7 @@ export interface RowDeps {
 
 export interface ErasedClub {
   clubId: Id;
-  /** The erasure that counts the rows; null if nobody counts them. */
+  /** The erasure that counts the rows; null if the rows are not counted. */
   erasureId: Id | null;
 }
 

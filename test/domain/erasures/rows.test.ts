@@ -126,7 +126,7 @@ describe('the rows of a club', function () {
   describe('of a furnished club', () => {
     let club: FurnishedClub;
     let other: FurnishedClub;
-    let before_: Record<string, string[]>;
+    let rowsBefore: Record<string, string[]>;
     let erased: number;
     let counts: Record<string, number>;
     const erasureId: Id = newId();
@@ -141,7 +141,7 @@ describe('the rows of a club', function () {
         [erasureId, club.id, now],
       );
       await source.query('UPDATE clubs SET erasing_at = $2 WHERE id = $1', [club.id, now]);
-      before_ = await rowsOfClubs(other.id);
+      rowsBefore = await rowsOfClubs(other.id);
       erased = 0;
       for (let pass = 1; pass <= 3; pass++)
         erased += (await eraseClubRows({ db, clubRows }, { clubId: club.id, erasureId }, 60_000)).erased;
@@ -159,7 +159,7 @@ describe('the rows of a club', function () {
     });
 
     it('leave every row of the other club', async () => {
-      expect(await rowsOfClubs(other.id)).to.deep.equal(before_);
+      expect(await rowsOfClubs(other.id)).to.deep.equal(rowsBefore);
     });
 
     it('are counted by table', () => {
@@ -213,8 +213,8 @@ describe('the rows of a club', function () {
       const { db } = await testDeps();
       const club = await buildClub();
       await buildStudent(club.id);
-      const before_ = await source.query<unknown[]>('SELECT FROM list_tally_changes WHERE club_id = $1', [club.id]);
-      expect(before_).to.not.deep.equal([]);
+      const tallies = await source.query<unknown[]>('SELECT FROM list_tally_changes WHERE club_id = $1', [club.id]);
+      expect(tallies).to.not.deep.equal([]);
       await eraseClubRows({ db, clubRows }, { clubId: club.id, erasureId: null }, 60_000);
       const after = await source.query<unknown[]>(
         `SELECT FROM list_tally_changes WHERE club_id = $1 UNION ALL SELECT FROM club_student_changes WHERE club_id = $1`,

@@ -129,29 +129,29 @@ describe('a step of the erasure of a club', () => {
       await source.query(`INSERT INTO failing_steps VALUES ($1, 'bulkJob', 1, 'Error', now(), now())`, [id]);
     runs = [[ended]];
     await stepClubErasure(deps, clubId, now.getTime());
-    const left = await source.query<{ workflow_id: string }[]>(
+    const remaining = await source.query<{ workflow_id: string }[]>(
       'SELECT workflow_id FROM failing_steps WHERE workflow_id = ANY ($1)',
       [[ended, others]],
     );
-    expect(left).to.deep.equal([{ workflow_id: others }]);
+    expect(remaining).to.deep.equal([{ workflow_id: others }]);
   });
 
   it('erases objects again until no upload can arrive, and then completes', async () => {
     const { storage } = deps;
-    const put = (key: string) => storage.put(key, 'text/plain', Readable.from([Buffer.from('words')]));
+    const store = (key: string) => storage.put(key, 'text/plain', Readable.from([Buffer.from('words')]));
     const keys = ['media/', 'public/', 'certificates/', 'student-imports/', 'exports/', 'mail/'].map(
       (prefix) => `${prefix}${clubId}/${newId()}`,
     );
-    for (const key of keys) await put(key);
+    for (const key of keys) await store(key);
     const foreign = `media/${newId()}/file`;
-    await put(foreign);
+    await store(foreign);
     await plan({ status: 'objects', closed_at: now }, now);
     const source = await testDatabase();
     await source.query('DELETE FROM memberships WHERE club_id = $1', [clubId]);
     const first = await stepClubErasure(deps, clubId, now.getTime());
     expect(first).to.deep.include({ status: 'objects', at: after(erasureRules.secondPassMs).getTime(), objects: 6 });
     for (const key of keys) expect(await storage.size(key), key).to.equal(undefined);
-    await put(keys[0] ?? '');
+    await store(keys[0] ?? '');
     const second = await stepClubErasure(deps, clubId, after(erasureRules.secondPassMs).getTime());
     expect(second).to.deep.include({ status: 'objects', at: after(arrivalMs).getTime(), objects: 7 });
     await stepClubErasure(deps, clubId, after(arrivalMs).getTime()); // erases the rows that were left

@@ -5,6 +5,7 @@ import { automationScenarios } from './automations.ts';
 import { bulkJobScenarios } from './bulk-jobs.ts';
 import { campaignScenarios } from './campaigns.ts';
 import { communityScenarios } from './community.ts';
+import { erasureScenarios } from './erasures.ts';
 import { learningScenarios } from './learning.ts';
 import { mailScenarios } from './mail.ts';
 import { mediaScenarios } from './media.ts';
@@ -19,6 +20,7 @@ export const playedScenarios: Scenarios = {
   ...automationScenarios,
   ...campaignScenarios,
   ...communityScenarios,
+  ...erasureScenarios,
   ...learningScenarios,
   ...mailScenarios,
   ...mediaScenarios,

@@ -151,14 +151,14 @@ export async function clubErasures(sim: Simulation, ground: Footing): Promise<St
 
   async function expectOther(): Promise<void> {
     const rows = await rowsOf(other);
-    mustHold(rows === rowsBefore, 'nobody else is touched', () => `${rowsBefore} became ${rows}`);
+    mustHold(rows === rowsBefore, 'no other club is touched', () => `${rowsBefore} became ${rows}`);
   }
 
   function expectObjects(): void {
     const prefixes = objectPrefixes(clubId).map(({ prefix }) => prefix);
-    const left = [...store.objects.keys()].filter((key) => prefixes.some((prefix) => key.startsWith(prefix)));
-    mustHold(left.length === 0, 'nothing of an erased club remains', () => left.join(', '));
-    mustHold(store.objects.has(`media/${other}/first`), 'nobody else is touched', () => 'an object of another club');
+    const remaining = [...store.objects.keys()].filter((key) => prefixes.some((prefix) => key.startsWith(prefix)));
+    mustHold(remaining.length === 0, 'nothing of an erased club remains', () => remaining.join(', '));
+    mustHold(store.objects.has(`media/${other}/first`), 'no other club is touched', () => 'an object of another club');
   }
 
   async function rowsOf(id: Id): Promise<string> {

@@ -9,7 +9,7 @@ const mailsPerBatch = 1_000;
 
 /**
  * Pauses each open campaign, because no worker claims a mail of a paused campaign. Then skips its mails in batches, and cancels the
- * campaign. Test mails that nobody has sent yet are deleted.
+ * campaign. Test mails that wait are deleted.
  */
 export const closeCampaigns: CloseClub = async ({ db }, clubId, now) => {
   const campaign = await db.one<{ id: Id; status: CampaignStatus }>(sql`SELECT id, status FROM campaigns

@@ -62,8 +62,8 @@ type SlugRow = RowOf<typeof slugColumns>;
  * Changes the slug of the club. The old slug still finds the club for 90 days (ACC-9). The caller holds the lock of the club's row.
  * @param change.from the current slug
  * @param change.to a slug that matches the pattern of the contract
- * @throws DomainError slug_taken (the slug is reserved, or another club uses it, or used it less than 90 days ago, or was erased less
- * than 90 days ago), slug_limit_reached
+ * @throws DomainError slug_taken if the slug is reserved, or if another club uses it, or used it less than 90 days ago (ACC-9, ERS-8);
+ * slug_limit_reached
  */
 export async function changeSlug(
   tx: Transaction,

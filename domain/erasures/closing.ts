@@ -1,12 +1,13 @@
 /** Closes a club that is erased: from the first commit on, nothing finds it, and what is under way ends (ERS-5, ERS-6). */
+import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { StudentDeps } from '../deps.ts';
 import type { CloseClub } from '../questions.ts';
 
 /**
- * Takes one step. The first call marks the club. Then each call ends one batch of what is under way, context by context. Repeated and
- * simultaneous calls do no harm.
+ * Takes one step. The first call marks the club. Then each call ends one batch of open work, context by context. Repeated and simultaneous
+ * calls do no harm.
  * @param deps.closers the answers of the contexts to `closeClub`
  * @returns whether another call may have work. False also for a club that does not exist
  */
@@ -17,10 +18,16 @@ export async function closeClub(
 ): Promise<{ more: boolean }> {
   await markClosed(deps, clubId, now);
   for (const close of closers) {
-    const { more } = await close(deps, clubId, now);
+    const { more } = await close(deps, clubId, now).catch(lookAgain);
     if (more) return { more };
   }
   return { more: false };
+}
+
+/** Another process has ended the same record, or a request has changed it, since it was found. @throws every other error */
+function lookAgain(error: unknown): { more: true } {
+  if (error instanceof DomainError && (error.status === 404 || error.status === 409)) return { more: true };
+  throw error;
 }
 
 /**

@@ -30,7 +30,7 @@ const ofEachAnswer = new Set(['date', 'x-request-id', 'server-timing', 'tracepar
 const uuids = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** The status, the headers and the bytes of an answer. Ids of requests for codes are random in every answer. */
-const shown = ({ status, headers, text }: Answer) => ({
+const visible = ({ status, headers, text }: Answer) => ({
   status,
   headers: Object.fromEntries([...headers].filter(([name]) => !ofEachAnswer.has(name))),
   text: text.replaceAll(uuids, 'an id'),
@@ -47,7 +47,7 @@ async function close(clubId: Id): Promise<void> {
 interface Door {
   /** Takes what a caller needs, while the club is open. */
   prepare: (club: FurnishedClub) => Promise<Record<string, string>>;
-  /** The same for a club, a token or an address that never existed. */
+  /** Names of a club, a token or an address that never existed. */
   missing: Record<string, string>;
   send: (names: Record<string, string>) => Promise<Answer>;
 }
@@ -196,47 +196,47 @@ describe('a club whose erasure has begun', () => {
     operation: (typeof inClub)[number],
     clubId: Id,
     token: string,
-    sent: Pick<Call, 'body' | 'raw' | 'headers'>,
-  ) => call(operation.method.toUpperCase(), pathOf(operation, { clubId }), { token, ...sent });
+    request: Pick<Call, 'body' | 'raw' | 'headers'>,
+  ) => call(operation.method.toUpperCase(), pathOf(operation, { clubId }), { token, ...request });
 
   describe('answers its owner like a missing club, byte for byte', () => {
     for (const operation of inClub.filter(({ auth }) => auth.includes('admin')))
       it(nameOf(operation), async () => {
-        const sent = sentTo(operation);
+        const request = sentTo(operation);
         const [answer, missing] = [
-          await send(operation, closed.id, closed.owner.token, sent),
-          await send(operation, noClub, closed.owner.token, sent),
+          await send(operation, closed.id, closed.owner.token, request),
+          await send(operation, noClub, closed.owner.token, request),
         ];
         expect(missing.status).to.equal(403);
-        expect(shown(answer)).to.deep.equal(shown(missing));
+        expect(visible(answer)).to.deep.equal(visible(missing));
       });
   });
 
   describe('refuses its API keys like unknown keys', () => {
     for (const operation of inClub.filter(({ scope }) => scope !== undefined))
       it(nameOf(operation), async () => {
-        const sent = sentTo(operation);
+        const request = sentTo(operation);
         const [answer, unknown] = [
-          await send(operation, closed.id, closed.program.token, sent),
-          await send(operation, closed.id, newKey(newId()), sent),
+          await send(operation, closed.id, closed.program.token, request),
+          await send(operation, closed.id, newKey(newId()), request),
         ];
         expect(unknown.status).to.equal(401);
-        expect(shown(answer)).to.deep.equal(shown(unknown));
+        expect(visible(answer)).to.deep.equal(visible(unknown));
       });
   });
 
   describe('refuses the sessions of its students like ended sessions', () => {
     for (const operation of everyOperation.filter(({ auth }) => auth.includes('student')))
       it(nameOf(operation), async () => {
-        const sent = sentTo(operation);
+        const request = sentTo(operation);
         const path = pathOf(operation, { clubId: closed.id });
         const [answer, ended] = await Promise.all(
           [closed.student.token, `cls_${noToken}`].map((token) =>
-            call(operation.method.toUpperCase(), path, { token, ...sent }),
+            call(operation.method.toUpperCase(), path, { token, ...request }),
           ),
         );
         expect(ended?.status).to.equal(401);
-        expect(answer && shown(answer)).to.deep.equal(ended && shown(ended));
+        expect(answer && visible(answer)).to.deep.equal(ended && visible(ended));
       });
   });
 
@@ -244,20 +244,20 @@ describe('a club whose erasure has begun', () => {
     for (const [title, { send: knock, missing }] of Object.entries(doors))
       it(title, async () => {
         const [answer, unknown] = [await knock(names.get(title) ?? {}), await knock(missing)];
-        expect(shown(answer)).to.deep.equal(shown(unknown));
+        expect(visible(answer)).to.deep.equal(visible(unknown));
       });
 
     it('a sign-in with a passkey', async () => {
       const paths = await ofStudentsOf(open.id);
       const authenticator = await addPasskey(paths, open.student.token);
       const options = await post('/v1/auth/passkeys/options', { club_id: closed.id });
-      expect(shown(options).status).to.equal(200);
+      expect(visible(options).status).to.equal(200);
       const passkey = authenticator.get(options.body.data);
       const [answer, unknown] = [
         await post('/v1/auth/passkeys/sign-in', { club_id: closed.id, passkey }),
         await post('/v1/auth/passkeys/sign-in', { club_id: noClub, passkey }),
       ];
-      expect(shown(answer)).to.deep.equal(shown(unknown));
+      expect(visible(answer)).to.deep.equal(visible(unknown));
     });
 
     it('a download of a repository', async () => {
@@ -276,7 +276,7 @@ describe('a club whose erasure has begun', () => {
     const alike: string[] = [];
     for (const [title, { send: knock, missing }] of Object.entries(doors)) {
       const [answer, unknown] = [await knock(visitedNames.get(title) ?? {}), await knock(missing)];
-      if (JSON.stringify(shown(answer)) === JSON.stringify(shown(unknown))) alike.push(title);
+      if (JSON.stringify(visible(answer)) === JSON.stringify(visible(unknown))) alike.push(title);
     }
     // These three doors never show whether an account exists.
     expect(alike).to.deep.equal([

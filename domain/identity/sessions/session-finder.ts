@@ -24,8 +24,8 @@ export interface AdministratorSessionFound extends SignInProofs {
   /** The only club in which the session acts; null if it acts in all clubs of the administrator (OIDC-7). */
   onlyClubId: Id | null;
   /**
-   * The administrator's role in the requested club. Null for a club that does not exist, for a club whose erasure has begun, and for a
-   * non-member, so that a caller cannot distinguish them (ERS-5).
+   * The administrator's role in the requested club. Null for a non-member, for a club that does not exist, and for a closed club. A
+   * caller cannot distinguish them (ERS-5).
    */
   role: Role | null;
   /** The sign-in rules of the requested club. */

@@ -2,7 +2,7 @@
 import type { DataSource } from 'typeorm';
 import { readConfig, type Config } from '../../config.ts';
 import type { Child } from '../../dev/stack/children.ts';
-import type { Stack } from '../../dev/stack/stack.ts';
+import type { PartName, Stack } from '../../dev/stack/stack.ts';
 import { startReceiver, type ReceiverOptions } from '../../dev/clients/receiver.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
@@ -47,10 +47,12 @@ export interface Scene {
 /**
  * A fresh stack. The caller's environment chooses the lane. Postgres waits for the disk, as in production.
  * @param env makes the environment of the worker from the environment of the stack
+ * @param parts the parts of the stack
  */
 export async function onWebhookScene(
   measure: (scene: Scene) => Promise<void>,
   env: (ofStack: Readonly<Record<string, string>>) => Promise<Record<string, string>> = async () => ({}),
+  parts: readonly PartName[] = ['temporal', 'postgres'],
 ): Promise<void> {
   const onStack = async (bench: Bench) => {
     const config = readConfig(bench.env);
@@ -62,7 +64,7 @@ export async function onWebhookScene(
     await measure(await setScene(bench, config, source, worker));
     await source.destroy();
   };
-  await onFreshStack(['temporal', 'postgres'], onStack, { durable: true });
+  await onFreshStack(parts, onStack, { durable: true });
 }
 
 async function setScene(

@@ -21,6 +21,7 @@ export const proofs: Readonly<Record<string, Proof>> = {
       'mentorships',
       'digests',
       'overage',
+      'erasure',
       'deploy',
       'restore',
       'callers',

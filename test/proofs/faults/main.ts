@@ -10,6 +10,7 @@ import { callerFaults } from './callers.ts';
 import { campaignFaults } from './campaigns.ts';
 import { deployFaults } from './deploy.ts';
 import { digestFaults } from './digests.ts';
+import { erasureFaults } from './erasure.ts';
 import { mediaFaults } from './media.ts';
 import { mentorshipFaults } from './mentorships.ts';
 import { overageFaults } from './overage.ts';
@@ -29,6 +30,7 @@ const suites: Readonly<Record<string, (interrupted: Promise<unknown>, args: read
   mentorships: mentorshipFaults,
   digests: digestFaults,
   overage: overageFaults,
+  erasure: erasureFaults,
   deploy: deployFaults,
   restore: restoreFaults,
   callers: callerFaults,

@@ -9,11 +9,12 @@ import { chargeOverage, type OverageDeps } from '../domain/billing/overage/charg
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/drafts/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
-import { mailKinds, mediaUses } from '../domain/contexts.ts';
+import { mailKinds, mediaUses, studentExporters } from '../domain/contexts.ts';
 import type { VaultDeps } from '../domain/deps.ts';
 import { beginDigests } from '../domain/community/digests/beginning.ts';
 import type { DigestDeps } from '../domain/community/digests/sending.ts';
 import { stepDigest } from '../domain/community/digests/step.ts';
+import { exportStudent, type StudentExportDeps } from '../domain/exports/students/step.ts';
 import { fillSpace } from '../domain/joining/joining.ts';
 import { judgeCompletions, type JudgingDeps } from '../domain/learning/courses/judging.ts';
 import { processFile, type ProcessingDeps } from '../domain/media/processing/step.ts';
@@ -59,6 +60,7 @@ export interface ActivityDeps extends VaultDeps {
   sources: IndexingDeps;
   media: ProcessingDeps;
   moves: MovingDeps;
+  studentExports: Omit<StudentExportDeps, 'exporters'>;
   transcriptions: TranscriptionDeps;
   /** Is called after each round of the sweeper with the number of workflows that the round woke. */
   onRescued: (count: number) => void;
@@ -126,6 +128,13 @@ export const activities = {
     transcribeFile(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return transcribeFile(transcriptions, id, timeOfStep(now), { beat: heartbeat, stop });
+    },
+  }),
+  studentExport: ({ studentExports }: Given<'studentExports'>) => ({
+    exportStudent(id: Id, now: number) {
+      const { heartbeat, cancellationSignal: stop } = Context.current();
+      const deps = { ...studentExports, exporters: studentExporters };
+      return exportStudent(deps, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
   courseCompletion: ({ completions }: Given<'completions'>) => ({

@@ -5,7 +5,7 @@
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { mediaUseKinds, type MediaUseKind } from '../entities/media/values.ts';
 import { mailTemplateNames, type MailTemplate } from '../entities/mail/values.ts';
-import { noParts, type ContextQuestions } from './questions.ts';
+import { noParts, type ContextQuestions, type ExportStudent } from './questions.ts';
 import type { ClaimedFact, FactResult } from '../platform/engine/facts.ts';
 import { assignmentMails } from './assignments/mails.ts';
 import { enrollByFacts } from './automations/entering/by-facts.ts';
@@ -42,6 +42,7 @@ import { agentsParts } from './agents/parts.ts';
 import { repositoriesParts } from './repositories/parts.ts';
 import { bulkParts } from './bulk/parts.ts';
 import { salesParts } from './sales/parts.ts';
+import { exportsParts } from './exports/parts.ts';
 import { campaignsParts } from './campaigns/parts.ts';
 import { automationsParts } from './automations/parts.ts';
 import { webhooksParts } from './webhooks/parts.ts';
@@ -106,6 +107,7 @@ export const contexts = {
   bulk: { ...bulkParts, mails: {}, mediaUses: {}, factConsumers: [] },
   sales: { ...salesParts, mails: {}, mediaUses: {}, factConsumers: [] },
   conditions: { ...noParts, mails: {}, mediaUses: {}, factConsumers: [] },
+  exports: { ...exportsParts, mails: {}, mediaUses: {}, factConsumers: [] },
   campaigns: { ...campaignsParts, mails: {}, mediaUses: campaignMediaUses, factConsumers: [] },
   automations: { ...automationsParts, mails: {}, mediaUses: automationMediaUses, factConsumers: [enrollByFacts] },
   webhooks: { ...webhooksParts, mails: webhookMails, mediaUses: {}, factConsumers: [fanOutFacts] },
@@ -115,6 +117,11 @@ export const contexts = {
 } as const satisfies Record<string, ContextParts>;
 
 export const contextsInLockOrder: readonly ContextParts[] = Object.values(contexts);
+
+/** The queries of all contexts for the export of a student. */
+export const studentExporters: readonly ExportStudent[] = contextsInLockOrder.flatMap(
+  ({ exportStudent }) => exportStudent ?? [],
+);
 
 /** The rows that each kind of mail is about. */
 export const mailKinds = answersOf<MailTemplate, MailKind>(

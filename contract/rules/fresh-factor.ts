@@ -19,6 +19,8 @@ const operations = {
   beginTotp: 'always',
   confirmTotp: 'always',
   exportAuditLog: 'if_enrolled',
+  getStudentExport: 'always',
+  requestStudentExport: 'always',
   removeStudent: 'if_enrolled',
   removeSecondFactor: 'always',
   renewRecoveryCodes: 'always',

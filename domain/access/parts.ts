@@ -2,6 +2,7 @@
 import type { ContextQuestions } from '../questions.ts';
 import { hideEnrollmentsOf } from './enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './imports/removals.ts';
+import { exportAccess } from './student-export.ts';
 
 export const accessParts = {
   closeClub: null,
@@ -9,7 +10,7 @@ export const accessParts = {
     await hideEnrollmentsOf(tx, studentId, now);
     await forgetFilesThatName(tx, { clubId, studentId });
   },
-  exportStudent: null,
+  exportStudent: exportAccess,
   changeEmail: (tx, vault, { clubId, studentId, before }) =>
     noteAddressLeft(tx, vault, { clubId, studentId, email: before }),
   clubRows: [],

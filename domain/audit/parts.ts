@@ -5,7 +5,7 @@ import { removeOldEntries } from './entries.ts';
 export const auditParts = {
   closeClub: null,
   eraseStudent: null, // an entry contains ids, and no data about a student
-  exportStudent: null,
+  exportStudent: null, // an entry contains ids only
   changeEmail: null,
   clubRows: [],
   retention: [{ run: ({ db }, now) => removeOldEntries(db, now) }],

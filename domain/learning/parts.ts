@@ -3,11 +3,12 @@ import { folding, type ContextQuestions } from '../questions.ts';
 import { moveCertificatesTo } from './certificates/certificates.ts';
 import { eraseDueFiles } from './certificates/files.ts';
 import { purgeStudentFromLearning } from './student-removal.ts';
+import { exportLearning } from './student-export.ts';
 
 export const learningParts = {
   closeClub: null,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromLearning(tx, studentId, now),
-  exportStudent: null,
+  exportStudent: exportLearning,
   changeEmail: (tx, _vault, { studentId, after }) => moveCertificatesTo(tx, studentId, after),
   clubRows: [],
   retention: [

@@ -5,6 +5,7 @@ import { removeExpiredTokens, withdrawTokensOf } from './codes/one-time-tokens.t
 import { deleteAddressesOf } from './transactional/requests.ts';
 import { removeExpiredReceipts } from './notices/receipts.ts';
 import { retainMailEvents } from './retention.ts';
+import { exportMail } from './student-export.ts';
 
 export const mailParts = {
   closeClub: null,
@@ -13,7 +14,7 @@ export const mailParts = {
     await deleteAddressesOf(tx, student);
     await deleteCodeFailures(tx, student);
   },
-  exportStudent: null,
+  exportStudent: exportMail,
   changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
   clubRows: [],
   retention: [

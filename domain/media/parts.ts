@@ -5,11 +5,12 @@ import { eraseLeftovers } from './erasure/leftovers.ts';
 import { followVideoHosting } from './erasure/expiry.ts';
 import { processOldFiles } from './processing/old-files.ts';
 import { rollUpStorage } from './storage/storage.ts';
+import { exportMedia } from './student-export.ts';
 
 export const mediaParts = {
   closeClub: null,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
-  exportStudent: null,
+  exportStudent: exportMedia,
   changeEmail: null,
   clubRows: [],
   retention: [

@@ -2,11 +2,12 @@
 import type { ContextQuestions } from '../questions.ts';
 import { retainNotices } from './retention.ts';
 import { claimNotices, purgeStudentFromSales } from './student-removal.ts';
+import { exportSales } from './student-export.ts';
 
 export const salesParts = {
   closeClub: null,
   eraseStudent: purgeStudentFromSales,
-  exportStudent: null,
+  exportStudent: exportSales,
   changeEmail: (tx, _vault, { clubId, studentId, before }) => claimNotices(tx, { clubId, studentId, email: before }),
   clubRows: [],
   retention: [{ run: ({ db }, now) => retainNotices(db, now) }],

@@ -4,11 +4,12 @@ import { startMissingLogs } from './endpoints/event-log.ts';
 import { removeDeadListeners } from './listeners/listeners.ts';
 import { retainWebhooks } from './retention.ts';
 import { purgeStudentFromWebhooks } from './student-removal.ts';
+import { exportWebhooks } from './student-export.ts';
 
 export const webhooksParts = {
   closeClub: null,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
-  exportStudent: null,
+  exportStudent: exportWebhooks,
   changeEmail: null,
   clubRows: [],
   retention: [

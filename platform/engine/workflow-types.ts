@@ -13,6 +13,7 @@ import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { CommunitySpace } from '../../entities/community/community-space.ts';
 import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
+import { StudentExport } from '../../entities/exports/student-export.ts';
 import { SpaceDigest } from '../../entities/community/space-digest.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { OverageCharge } from '../../entities/billing/overage-charge.ts';
@@ -298,6 +299,14 @@ export const workflowTypes = {
     priority: bulk,
     attributes: { ClubId: 'clubId' },
     summary: 'subtitles that are made of the speech of a file',
+    due: [{ at: 'looksAt', where: null, leased: true }],
+  }),
+  studentExport: row(StudentExport, {
+    id: 'student-export',
+    taskQueue: 'moves', // like a move, it mostly waits for the store, and a club uses at most half of the slots (ENG-20)
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the export of a student',
     due: [{ at: 'looksAt', where: null, leased: true }],
   }),
   courseCompletion: row(CourseCompletionLook, {

@@ -33,6 +33,7 @@ const outcomes: Readonly<Record<WorkflowType, unknown>> = {
   mediaProcessing: 'removed',
   mediaMove: 'gone',
   mediaTranscription: 'gone',
+  studentExport: 'gone',
   courseCompletion: 'judged',
   spaceFill: 'filled',
   spaceDigest: 'gone',

@@ -67,6 +67,8 @@ export interface Records {
   import: Id;
   /** A running bulk job without a workflow in Temporal. */
   bulkJob: Id;
+  /** An export of the student, which is ready and two days old. */
+  export: Id;
   endpoint: Id;
   /** An active API key that no program uses. */
   apiKey: Id;
@@ -405,7 +407,20 @@ async function furnishPeople({ clubId, studentId, now }: Scene) {
     rows_total: 1,
     created_at: now,
   });
-  return { member: member.id, invitation, tag, level, award, import: students, bulkJob };
+  const studentExport = await insert('student_exports', {
+    club_id: clubId,
+    student_id: studentId,
+    requested_by: 'administrator',
+    requester_id: member.id,
+    status: 'ready',
+    file_fence: 1,
+    size_bytes: 1_000,
+    fence: 1,
+    created_at: new Date(now.getTime() - 2 * 86_400_000),
+    completed_at: new Date(now.getTime() - 2 * 86_400_000),
+    expires_at: new Date(now.getTime() + 5 * 86_400_000),
+  });
+  return { member: member.id, invitation, tag, level, award, import: students, bulkJob, export: studentExport };
 }
 
 async function furnishSales({ clubId, studentId, now }: Scene, deliveryId: Id) {

@@ -33,6 +33,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'sales-notices/{noticeId}': 'notice',
   'student-imports/{importId}': 'import',
   'bulk-jobs/{jobId}': 'bulkJob',
+  'exports/{exportId}': 'export',
   'webhook-endpoints/{endpointId}': 'endpoint',
   'api-keys/{keyId}': 'apiKey',
   'webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'webhookDelivery',

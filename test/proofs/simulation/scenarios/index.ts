@@ -21,6 +21,7 @@ import { mentorships } from './mentorships.ts';
 import { phoneCodes } from './phone-codes.ts';
 import { overages } from './overages.ts';
 import { salesOfPlatforms } from './sales.ts';
+import { studentExports } from './student-exports.ts';
 import { sources } from './sources.ts';
 import { spaceFills } from './space-fills.ts';
 import { webhooks, webhooksDirectly, webhooksOnBothLanes } from './webhooks.ts';
@@ -43,6 +44,7 @@ export const scenarios = {
   campaigns,
   sales: salesOfPlatforms,
   'space-fills': spaceFills,
+  'student-exports': studentExports,
   'course-completions': courseCompletions,
   imports,
   'bulk-jobs': bulkJobs,
@@ -79,6 +81,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   mediaProcessing: 'media-processing',
   mediaMove: 'media-moves',
   mediaTranscription: 'media-transcriptions',
+  studentExport: 'student-exports',
   courseCompletion: 'course-completions',
   spaceFill: 'space-fills',
   spaceDigest: 'digests',

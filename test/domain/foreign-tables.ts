@@ -114,6 +114,10 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   campaigns: {
     reads: [
       { tables: ['administrators', 'memberships'], reason: 'Sends a test mail to a member of the club.' },
+      {
+        tables: ['automation_runs', 'automation_versions', 'mail_clicks'],
+        reason: 'Exports all mails to a student together, with their subjects and clicks (EXP-3).',
+      },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['mail_domains', 'mail_links', 'mail_senders', 'mail_suppressions', 'mails'], reason: decidesMails },
       { tables: ['media', 'media_renditions'], reason: 'Finds the images in e-mails.' },
@@ -280,6 +284,12 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
         tables: ['transactional_mails'],
         reason: 'A former mentor receives a mail only if an earlier mail announced the session (MENT-11).',
       },
+    ],
+  },
+  exports: {
+    reads: [
+      { tables: ['clubs'], reason: settingsOfClub },
+      { tables: ['students'], reason: people },
     ],
   },
   repositories: {

@@ -2,7 +2,7 @@
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { recordLeftover } from '../../media/erasure/leftovers.ts';
+import { recordDroppedObject } from '../../media/erasure/leftovers.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import { objectKeyOf, studentExportRules } from './exports.policy.ts';
 
@@ -27,12 +27,9 @@ export async function removeExportsOf(tx: Transaction, studentId: Id, now: Date)
   );
 }
 
-/** An upload that is still under way may end later, so the object is erased twice. An attempt may have recorded it before. */
 async function eraseFile(tx: Transaction, row: FileRow, now: Date): Promise<void> {
-  const key = objectKeyOf(row);
-  await recordLeftover(tx, { clubId: row.clubId, key, erasesAt: now });
   const again = new Date(now.getTime() + studentExportRules.unrecordedMs);
-  await tx.run(sql`UPDATE leftover_objects SET erases_at = ${now}, arrives_until = ${again} WHERE object_key = ${key}`);
+  await recordDroppedObject(tx, { clubId: row.clubId, key: objectKeyOf(row), again }, now);
 }
 
 const perRound = 100;

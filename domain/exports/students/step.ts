@@ -10,7 +10,7 @@ import { inSnapshot, type Database, type Queries } from '../../../platform/infra
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { lockStudent } from '../../identity/accounts/accounts.ts';
-import { recordLeftover } from '../../media/erasure/leftovers.ts';
+import { keepLeftover, recordLeftover } from '../../media/erasure/leftovers.ts';
 import type { ExportStudent } from '../../questions.ts';
 import { writeDocument, type Sections } from './document.ts';
 import { objectKeyOf, studentExportRules as rules } from './exports.policy.ts';
@@ -227,7 +227,7 @@ async function store(
       fileFence: fence,
       sizeBytes: String(archive.layout.size),
     });
-    await tx.run(sql`DELETE FROM leftover_objects WHERE object_key = ${key}`);
+    await keepLeftover(tx, key);
     return true;
   });
   // If the store does not answer, maintenance erases the object.

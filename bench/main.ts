@@ -8,6 +8,7 @@ import { automationMeasurements, benchAutomations } from './automations.ts';
 import { benchBulk, bulkMeasurements } from './bulk.ts';
 import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
 import { benchCommunity, communityMeasurements } from './community.ts';
+import { benchExport, exportMeasurements } from './export.ts';
 import { benchExtraction, extractionMeasurements } from './extraction/suite.ts';
 import { saveRun } from './figures.ts';
 import { benchHolds, holdMeasurements } from './holds.ts';
@@ -35,6 +36,7 @@ const suites: Readonly<Record<string, Suite>> = {
   bulk: { measurements: bulkMeasurements, run: benchBulk },
   campaigns: { measurements: campaignMeasurements, run: benchCampaigns },
   community: { measurements: communityMeasurements, run: benchCommunity },
+  export: { measurements: exportMeasurements, run: benchExport },
   extraction: { measurements: extractionMeasurements, run: benchExtraction },
   holds: { measurements: holdMeasurements, run: benchHolds },
   import: { measurements: importMeasurements, run: benchImport },

@@ -38,7 +38,7 @@ describe('exports of students', () => {
     expect(body.data).to.include({ sections_done: 0 }).and.not.have.property('download_url');
   });
 
-  it('begin once a day, whoever asks', async () => {
+  it('begin once a day, for the club and the student together', async () => {
     const first = await request();
     const again = await requestOwn();
     expect(again.status).to.equal(202);

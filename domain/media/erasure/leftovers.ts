@@ -34,7 +34,7 @@ export async function keepLeftover(tx: Transaction, key: string): Promise<void> 
 }
 
 /**
- * Records an object that no row names any more, for an erasure now, and again at a later time because an upload may be under way. The object
+ * Records an object that no row names any more. Maintenance erases it now, and again later, because an upload may be under way. The object
  * may be recorded already.
  */
 export async function recordDroppedObject(

@@ -1,4 +1,4 @@
-/** Exports of students: one that is ready, and one whose student is removed before its first step. */
+/** Exports of students: a ready export, and an export of a student who is removed before the first step. */
 import { requestExport } from '../../../domain/exports/students/exports.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -55,7 +55,7 @@ interface Options {
   /** A text that no other row contains. */
   tag: string;
   givenName?: string;
-  /** Text at the end of what the student writes. */
+  /** The end of each text that the student writes. */
   flourish?: string;
   /** Adds further records before the student is exported. */
   beforeExport?: (scene: Scene) => Promise<void>;
@@ -64,7 +64,7 @@ interface Options {
 export interface KnownStudent extends Omit<Scene, 'post' | 'served'> {
   name: string;
   password: string;
-  /** The texts about the student, by what they are. */
+  /** The texts about the student, by their kind. */
   needles: Needles;
   /** The tables without a row. */
   empty: ReadonlySet<string>;

@@ -164,8 +164,8 @@ describe('the step of an export', () => {
     const inScratch: StudentExportDeps['inScratch'] = async (work) => {
       const pieces: Buffer[] = [];
       return work({
-        async write(source) {
-          for await (const piece of source) {
+        async write(written) {
+          for await (const piece of written) {
             sizes.push(piece.length);
             pieces.push(piece);
           }

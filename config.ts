@@ -198,7 +198,7 @@ export const declarations = {
     ),
     workDirectory: text(
       'MEDIA_WORK_DIRECTORY',
-      'An existing directory for videos and scanned PDFs during their processing. It needs room for the largest file and its results.',
+      'An existing directory for videos and scanned PDFs during their processing, and for the documents of exports. It needs room for the largest file and its results.',
       { default: '/tmp' },
     ),
   },

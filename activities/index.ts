@@ -9,7 +9,7 @@ import { chargeOverage, type OverageDeps } from '../domain/billing/overage/charg
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/drafts/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
-import { contextsInLockOrder, mailKinds, mediaUses } from '../domain/contexts.ts';
+import { contextsInLockOrder, mailKinds, mediaUses, studentExporters } from '../domain/contexts.ts';
 import type { VaultDeps } from '../domain/deps.ts';
 import { beginDigests } from '../domain/community/digests/beginning.ts';
 import type { DigestDeps } from '../domain/community/digests/sending.ts';
@@ -17,6 +17,7 @@ import { stepDigest } from '../domain/community/digests/step.ts';
 import { stepClubErasure, type ClubErasureDeps } from '../domain/erasures/step.ts';
 import { stepPersonErasure } from '../domain/erasures/person-step.ts';
 import { stepClubExport, type ClubExportDeps } from '../domain/exports/clubs/step.ts';
+import { exportStudent, type StudentExportDeps } from '../domain/exports/students/step.ts';
 import { fillSpace } from '../domain/joining/joining.ts';
 import { judgeCompletions, type JudgingDeps } from '../domain/learning/courses/judging.ts';
 import { mediaRules } from '../domain/media/media.policy.ts';
@@ -64,6 +65,7 @@ export interface ActivityDeps extends VaultDeps {
   sources: IndexingDeps;
   media: ProcessingDeps;
   moves: MovingDeps;
+  studentExports: Omit<StudentExportDeps, 'exporters'>;
   transcriptions: TranscriptionDeps;
   terminateRuns: ClubErasureDeps['terminateRuns'];
   /** Is called after each round of the sweeper with the number of workflows that the round woke. */
@@ -167,6 +169,13 @@ export const activities = {
         heartbeating(() => restingAfter(() => stepClubErasure(erasures, id, timeOfStep(now)))),
     };
   },
+  studentExport: ({ studentExports }: Given<'studentExports'>) => ({
+    exportStudent(id: Id, now: number) {
+      const { heartbeat, cancellationSignal: stop } = Context.current();
+      const deps = { ...studentExports, exporters: studentExporters };
+      return exportStudent(deps, id, timeOfStep(now), { beat: heartbeat, stop });
+    },
+  }),
   courseCompletion: ({ completions }: Given<'completions'>) => ({
     judgeCompletions: (id: Id, now: number) => heartbeating(() => judgeCompletions(completions, id, timeOfStep(now))),
   }),

@@ -10,7 +10,7 @@ import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
 import { addClub, type BenchClub } from './clubs.ts';
 import { onFreshStack, progress, quantile, report } from './support.ts';
-import { untilIdle, watchCost } from './webhooks/process-cost.ts';
+import { untilIdle, watchCost, watchMemory } from './webhooks/process-cost.ts';
 
 const warmUpRows = 1_000;
 const sizes = [5_000, 50_000] as const;
@@ -125,21 +125,6 @@ async function importInto(
     }
     await sleep(50);
   }
-}
-
-/** Reads the memory four times a second. */
-function watchMemory(pid: number): { stop: () => Promise<number> } {
-  let [max, isOver] = [0, false];
-  const watching = (async () => {
-    while (!isOver) max = Math.max(max, (await watchCost(pid, 0.25)).memoryMb);
-  })();
-  return {
-    async stop() {
-      isOver = true;
-      await watching;
-      return max;
-    },
-  };
 }
 
 /** Inserts only students and enrollments, with one statement for each table. A real import writes more rows. @returns milliseconds */

@@ -9,6 +9,7 @@ import { benchBulk, bulkMeasurements } from './bulk.ts';
 import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
 import { benchCommunity, communityMeasurements } from './community.ts';
 import { benchErasure, erasureMeasurements } from './erasure.ts';
+import { benchExport, exportMeasurements } from './export.ts';
 import { benchExtraction, extractionMeasurements } from './extraction/suite.ts';
 import { saveRun } from './figures.ts';
 import { benchHolds, holdMeasurements } from './holds.ts';
@@ -37,6 +38,7 @@ const suites: Readonly<Record<string, Suite>> = {
   campaigns: { measurements: campaignMeasurements, run: benchCampaigns },
   community: { measurements: communityMeasurements, run: benchCommunity },
   erasure: { measurements: erasureMeasurements, run: benchErasure },
+  export: { measurements: exportMeasurements, run: benchExport },
   extraction: { measurements: extractionMeasurements, run: benchExtraction },
   holds: { measurements: holdMeasurements, run: benchHolds },
   import: { measurements: importMeasurements, run: benchImport },

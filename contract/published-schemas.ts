@@ -34,7 +34,10 @@ export function publishSchemas(document: ContractDocument): void {
     ...operations.flatMap(({ parameters, requestBody }) => [parameters, requestBody]),
   ];
   const inAnswers = [components.responses, webhooks, ...operations.map(({ responses }) => responses)];
-  const [requested, answered] = [namesIn(inRequests, schemas), namesIn(inAnswers, schemas)];
+  const [requested, referenced] = [namesIn(inRequests, schemas), namesIn(inAnswers, schemas)];
+  // A schema that no operation references is the form of a file that callers download, so it opens like an answer.
+  const files = Object.keys(schemas).filter((name) => !requested.has(name) && !referenced.has(name));
+  const answered = new Set([...referenced, ...files]);
   const shared = new Set(
     [...requested].filter((name) => answered.has(name) && [name, ...namesIn([schemas[name]], schemas)].some(isOpened)),
   );

@@ -5,7 +5,7 @@
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { mediaUseKinds, type MediaUseKind } from '../entities/media/values.ts';
 import { mailTemplateNames, type MailTemplate } from '../entities/mail/values.ts';
-import { noParts, type CloseClub, type ContextQuestions } from './questions.ts';
+import { noParts, type CloseClub, type ContextQuestions, type ExportStudent } from './questions.ts';
 import type { ClaimedFact, FactResult } from '../platform/engine/facts.ts';
 import { assignmentMails } from './assignments/mails.ts';
 import { enrollByFacts } from './automations/entering/by-facts.ts';
@@ -43,10 +43,10 @@ import { agentsParts } from './agents/parts.ts';
 import { repositoriesParts } from './repositories/parts.ts';
 import { bulkParts } from './bulk/parts.ts';
 import { salesParts } from './sales/parts.ts';
+import { exportsParts } from './exports/parts.ts';
 import { campaignsParts } from './campaigns/parts.ts';
 import { automationsParts } from './automations/parts.ts';
 import { webhooksParts } from './webhooks/parts.ts';
-import { exportsParts } from './exports/parts.ts';
 import { auditParts } from './audit/parts.ts';
 import { idempotencyParts } from './idempotency/parts.ts';
 
@@ -123,6 +123,11 @@ export const contextsInLockOrder: readonly ContextParts[] = Object.values(contex
 export const clubClosers: readonly CloseClub[] = contextsInLockOrder
   .toReversed()
   .flatMap((context) => context.closeClub ?? []);
+
+/** The queries of all contexts for the export of a student. */
+export const studentExporters: readonly ExportStudent[] = contextsInLockOrder.flatMap(
+  ({ exportStudent }) => exportStudent ?? [],
+);
 
 /** The rows that each kind of mail is about. */
 export const mailKinds = answersOf<MailTemplate, MailKind>(

@@ -2,11 +2,12 @@
  * The questions that concern every context, such as the removal of a student. Each context answers them in its `parts.ts`, and
  * `domain/contexts.ts` lists the answers (ADR 67).
  */
+import type { RecordOf } from '../contract/contract.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { Vault } from '../platform/infra/keys/vault.ts';
 import type { Database, Queries, Transaction } from '../platform/infra/postgres/database.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
-import type { Entity } from '../platform/infra/postgres/sql.ts';
+import type { Entity, Sql } from '../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 
 /**
@@ -95,23 +96,43 @@ export interface ClubRows {
   refersTo?: readonly Entity[];
 }
 
-/** The data that a context has about a student, for the student (`StudentExport` in the contract). */
-export interface StudentPart {
-  /** The sections of the export that this context writes, by their names in the contract. */
-  sections: Readonly<Record<string, unknown>>;
-  /** The student's files. `name` is the path in the ZIP. */
-  files?: readonly { objectKey: string; name: string; sizeBytes: number }[];
+type ExportDocument = RecordOf<'StudentExport'>;
+
+/** The sections of the export of a student, by their names in the contract. */
+export type ExportSectionName = Exclude<keyof ExportDocument, 'format' | 'exported_at' | 'club'>;
+
+/** A section of the export of a student. */
+export interface ExportSection {
+  /**
+   * The records, the oldest first. Each column has the name of its field in the contract. A null field is left out, and times become
+   * RFC 3339. It contains no names of other people, no secrets and no internal notes (EXP-3).
+   */
+  records: Sql;
+  /** Converts a row to a record, if SQL cannot do it. */
+  present?: (row: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 }
 
-/**
- * Reads everything that the context has about a student, in one snapshot. It contains no names of other people, no secrets and no internal
- * notes.
- */
-export type ExportStudent = (
-  tx: Queries,
-  deps: { vault: Vault; storage: ObjectStore },
-  student: { clubId: Id; studentId: Id },
-) => Promise<StudentPart>;
+/** The data that a context has about a student, for the student (`StudentExport` in the contract). */
+export interface StudentPart {
+  sections: Readonly<Partial<Record<ExportSectionName, ExportSection>>>;
+  /** The student's files: rows of {@link ExportedFile}. */
+  files?: Sql;
+}
+
+/** A file of the student in the object store. */
+export interface ExportedFile {
+  id: Id;
+  name: string;
+  objectKey: string;
+  /** In bytes. */
+  size: number;
+  /** Null until it is known. */
+  crc32: number | null;
+  createdAt: Date;
+}
+
+/** Returns the queries for everything that the context has about a student. The export runs them in one snapshot (EXP-2). */
+export type ExportStudent = (student: { clubId: Id; studentId: Id }) => StudentPart;
 
 /**
  * Removes one batch of expired rows, or adds one batch of changes to stored counts. Repeated or simultaneous calls do no harm.

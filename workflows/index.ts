@@ -343,6 +343,19 @@ export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
   },
 );
 
+/** The export of one student, from the request until its file can be downloaded, has failed, or the student is removed. */
+export const studentExport = stepWorkflow<Activities['studentExport'], 'exportStudent'>(
+  'exportStudent',
+  {
+    startToCloseTimeout: '1h', // enough for some 50 GB of files; heartbeats show Temporal a dead worker sooner
+    heartbeatTimeout: '15s', // the step sends a heartbeat every 5 s; the lease of a dead worker ends after 30 s
+  },
+  {
+    during: 'Exporting: the pending activity says how far it is',
+    waitingFor: nextAttempt,
+  },
+);
+
 /** The subtitles of one file, from the request until they exist, the work has failed, or the file is removed. */
 export const mediaTranscription = stepWorkflow<Activities['mediaTranscription'], 'transcribeFile'>(
   'transcribeFile',

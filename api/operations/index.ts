@@ -25,6 +25,7 @@ import * as agentConversations from './agents/agent-conversations.ts';
 import * as bulkJobs from './people/bulk-jobs.ts';
 import * as campaigns from './mail/campaigns.ts';
 import * as certificates from './learning/certificates.ts';
+import * as exportOperations from './people/exports.ts';
 import * as mail from './mail/mail.ts';
 import * as mailNotices from './mail/mail-notices.ts';
 import * as mailVisits from './mail/mail-visits.ts';
@@ -90,6 +91,7 @@ export const operations: Operations = {
   ...bulkJobs,
   ...studentSessions,
   ...products,
+  ...exportOperations,
   ...registrationLinks,
   ...students,
   ...events,

@@ -309,6 +309,16 @@ export const rules: readonly Rule[] = [
     whenDown: 'pass',
   },
   {
+    name: 'Exports of the own data',
+    methods: ['POST'],
+    path: `${classroom}/exports`,
+    counter: 'own_exports',
+    limit: 10,
+    windowSeconds: hour,
+    scope: 'student',
+    whenDown: 'pass',
+  },
+  {
     name: 'Publish comment on a lesson',
     methods: ['POST'],
     path: `${classroom}/lessons/{publicId}/comments`,

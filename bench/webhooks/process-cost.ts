@@ -78,3 +78,18 @@ async function residentMb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_024;
 }
+
+/** Reads the memory four times a second. */
+export function watchMemory(pid: number): { stop: () => Promise<number> } {
+  let [max, isOver] = [0, false];
+  const watching = (async () => {
+    while (!isOver) max = Math.max(max, (await watchCost(pid, 0.25)).memoryMb);
+  })();
+  return {
+    async stop() {
+      isOver = true;
+      await watching;
+      return max;
+    },
+  };
+}

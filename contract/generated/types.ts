@@ -327,6 +327,24 @@ export interface paths {
         delete: operations["deleteLesson"];
         patch: operations["updateLesson"];
     };
+    "/v1/clubs/{clubId}/students/{studentId}/exports": {
+        parameters: {};
+        get: operations["listStudentExports"];
+        post: operations["requestStudentExport"];
+    };
+    "/v1/clubs/{clubId}/students/{studentId}/exports/{exportId}": {
+        parameters: {};
+        get: operations["getStudentExport"];
+    };
+    "/v1/clubs/{clubId}/classroom/exports": {
+        parameters: {};
+        get: operations["listOwnExports"];
+        post: operations["requestOwnExport"];
+    };
+    "/v1/clubs/{clubId}/classroom/exports/{exportId}": {
+        parameters: {};
+        get: operations["getOwnExport"];
+    };
     "/v1/clubs/{clubId}/students/{studentId}/progress": {
         parameters: {};
         get: operations["listStudentProgress"];
@@ -1478,6 +1496,48 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
+        StudentExport: {
+            format: 1;
+            exported_at: string;
+            club: components["schemas"]["ExportedClub"];
+            profile: components["schemas"]["ExportedProfile"];
+            sign_in_sessions: components["schemas"]["ExportedSession"][];
+            passkeys: components["schemas"]["ExportedPasskey"][];
+            session_links: components["schemas"]["ExportedSessionLink"][];
+            mail_preferences: components["schemas"]["ExportedMailPreference"][];
+            service_mails: components["schemas"]["ExportedServiceMail"][];
+            mails: components["schemas"]["ExportedMail"][];
+            mail_clicks: components["schemas"]["ExportedMailClick"][];
+            enrollments: components["schemas"]["ExportedEnrollment"][];
+            registration_links: components["schemas"]["ExportedLinkClaim"][];
+            imports: components["schemas"]["ExportedImport"][];
+            bulk_actions: components["schemas"]["ExportedBulkAction"][];
+            lessons: components["schemas"]["ExportedLessonProgress"][];
+            courses: components["schemas"]["ExportedCourseCompletion"][];
+            points: components["schemas"]["ExportedAward"][];
+            levels: components["schemas"]["ExportedLevel"][];
+            tags: components["schemas"]["ExportedTag"][];
+            certificates: components["schemas"]["ExportedCertificate"][];
+            lesson_comments: components["schemas"]["ExportedLessonComment"][];
+            submissions: components["schemas"]["ExportedSubmission"][];
+            assignment_extensions: components["schemas"]["ExportedExtension"][];
+            mentorship_sessions: components["schemas"]["ExportedMentorshipSession"][];
+            conversations: components["schemas"]["ExportedConversation"][];
+            messages: components["schemas"]["ExportedMessage"][];
+            space_memberships: components["schemas"]["ExportedMembership"][];
+            posts: components["schemas"]["ExportedPost"][];
+            post_comments: components["schemas"]["ExportedPostComment"][];
+            replies: components["schemas"]["ExportedReply"][];
+            reactions: components["schemas"]["ExportedReaction"][];
+            reports: components["schemas"]["ExportedReport"][];
+            purchases: components["schemas"]["ExportedPurchase"][];
+            subscriptions: components["schemas"]["ExportedSubscription"][];
+            sales_notices: components["schemas"]["ExportedSalesNotice"][];
+            automation_runs: components["schemas"]["ExportedAutomationRun"][];
+            events: components["schemas"]["ExportedEvent"][];
+            files: components["schemas"]["ExportedFile"][];
+            exports: components["schemas"]["ExportedExport"][];
+        };
         PersonName: string;
         EmailInput: string;
         NewPassword: string;
@@ -2167,6 +2227,19 @@ export interface components {
             public_id?: components["schemas"]["PublicId"];
             points?: components["schemas"]["Points"];
             published?: boolean;
+        };
+        StudentDataExport: {
+            id: string;
+            student_id: string;
+            requested_by: "administrator" | "student";
+            status: "pending" | "running" | "ready" | "failed" | "expired";
+            sections_done: number;
+            sections_total: number;
+            size_bytes?: number;
+            created_at: string;
+            completed_at?: string;
+            expires_at?: string;
+            download_url?: string;
         };
         CourseProgress: {
             course_id: string;
@@ -4861,6 +4934,347 @@ export interface components {
                 };
             };
         } & WithRequired<components["schemas"]["WebhookEnvelope"], "type" | "data">;
+        ExportedClub: {
+            id: string;
+            name: string;
+            slug: string;
+        };
+        ExportedProfile: {
+            id: string;
+            name: string;
+            email: string;
+            language?: string;
+            has_password: boolean;
+            points: number;
+            opened_by: string;
+            created_at: string;
+            confirmed_at?: string;
+        };
+        ExportedSession: {
+            opened_by: string;
+            device?: string;
+            network?: string;
+            created_at: string;
+            last_used_at?: string;
+            expires_at: string;
+        };
+        ExportedPasskey: {
+            id: string;
+            name: string;
+            is_synced: boolean;
+            created_at: string;
+            last_used_at?: string;
+        };
+        ExportedSessionLink: {
+            path?: string;
+            created_at: string;
+            expires_at: string;
+        };
+        ExportedMailPreference: {
+            left_campaigns_at?: string;
+            left_automations_at?: string;
+            left_digests_at?: string;
+            reason?: string;
+            created_at: string;
+        };
+        ExportedServiceMail: {
+            id: string;
+            kind: string;
+            status: string;
+            device?: string;
+            network?: string;
+            created_at: string;
+            sent_at?: string;
+        };
+        ExportedMail: {
+            id: string;
+            kind: string;
+            subject?: string;
+            name: string;
+            address: string;
+            status: string;
+            skip_reason?: string;
+            created_at: string;
+            sent_at?: string;
+            delivered_at?: string;
+            opened_at?: string;
+            clicked_at?: string;
+            machine_opened_at?: string;
+            machine_clicked_at?: string;
+            bounced_at?: string;
+            soft_bounced_at?: string;
+            complained_at?: string;
+        };
+        ExportedMailClick: {
+            mail_id: string;
+            url: string;
+            by_machine: boolean;
+            first_at: string;
+            last_at: string;
+        };
+        ExportedEnrollment: {
+            id: string;
+            delivery_id: string;
+            delivery_name: string;
+            kind: string;
+            cohort_name?: string;
+            source: string;
+            origin_id?: string;
+            starts_at: string;
+            ends_at?: string;
+            revoked_at?: string;
+            revoked_reason?: string;
+            superseded_at?: string;
+            created_at: string;
+        };
+        ExportedLinkClaim: {
+            code: string;
+            claimed_at: string;
+        };
+        ExportedImport: {
+            import_id: string;
+            row: number;
+            outcome: string;
+            created_at: string;
+        };
+        ExportedBulkAction: {
+            job_id: string;
+            action: string;
+            outcome: string;
+            created_at: string;
+        };
+        ExportedLessonProgress: {
+            lesson_id: string;
+            lesson_title: string;
+            course_title: string;
+            completed: boolean;
+            first_completed_at: string;
+        };
+        ExportedCourseCompletion: {
+            course_id: string;
+            course_title: string;
+            completed_at: string;
+        };
+        ExportedAward: {
+            cause: string;
+            points: number;
+            lesson_title?: string;
+            created_at: string;
+        };
+        ExportedLevel: {
+            name: string;
+            points: number;
+            reached_at: string;
+        };
+        ExportedTag: {
+            name: string;
+            tagged_at: string;
+        };
+        ExportedCertificate: {
+            id: string;
+            code: string;
+            version: number;
+            student_name?: string;
+            student_email?: string;
+            course_title: string;
+            club_name: string;
+            language?: string;
+            lesson_count: number;
+            hours?: number;
+            verify_url: string;
+            completed_at?: string;
+            issued_at: string;
+            revoked_at?: string;
+            revoked_reason?: string;
+        };
+        ExportedLessonComment: {
+            id: string;
+            lesson_id: string;
+            lesson_title: string;
+            body: string;
+            created_at: string;
+        };
+        ExportedReview: {
+            outcome: string;
+            comment?: string;
+            created_at: string;
+        };
+        ExportedSubmission: {
+            submission_id: string;
+            assignment_id: string;
+            lesson_title: string;
+            prompt: string;
+            status: string;
+            attempt: number;
+            text?: string;
+            file_ids: string[];
+            submitted_at: string;
+            due_at?: string;
+            late?: boolean;
+            review?: components["schemas"]["ExportedReview"];
+        };
+        ExportedExtension: {
+            assignment_id: string;
+            due_at?: string;
+            closes_at?: string;
+            created_at: string;
+        };
+        ExportedMentorshipSession: {
+            id: string;
+            mentorship_title: string;
+            status: string;
+            starts_at: string;
+            ends_at: string;
+            agenda?: string;
+            booked_at: string;
+            canceled_at?: string;
+            canceled_by?: string;
+            cancel_reason?: string;
+            rating?: number;
+            rating_comment?: string;
+            rated_at?: string;
+        };
+        ExportedConversation: {
+            id: string;
+            agent_name: string;
+            title: string;
+            created_at: string;
+            last_message_at: string;
+        };
+        ExportedCitation: {
+            cited_text: string;
+            source_title: string;
+            page_from?: number;
+            page_to?: number;
+            from_seconds?: number;
+            to_seconds?: number;
+        };
+        ExportedMessage: {
+            question_id: string;
+            conversation_id: string;
+            question: string;
+            image_ids: string[];
+            asked_at: string;
+            answer?: string;
+            answer_status?: string;
+            answered_at?: string;
+            citations: components["schemas"]["ExportedCitation"][];
+        };
+        ExportedMembership: {
+            space_id: string;
+            space_name: string;
+            joined_at: string;
+            left_at?: string;
+            banned_at?: string;
+            read_at: string;
+            muted: boolean;
+            digest: boolean;
+        };
+        ExportedPost: {
+            public_id: string;
+            space_name: string;
+            title?: string;
+            body?: string;
+            file_ids: string[];
+            hidden_at?: string;
+            created_at: string;
+            edited_at?: string;
+        };
+        ExportedPostComment: {
+            id: string;
+            post_public_id: string;
+            reply_to?: string;
+            body?: string;
+            hidden_at?: string;
+            created_at: string;
+            edited_at?: string;
+        };
+        ExportedReply: {
+            id: string;
+            post_public_id: string;
+            reply_to?: string;
+            author: string;
+            body: string;
+            created_at: string;
+        };
+        ExportedReaction: {
+            target_id: string;
+            kind: string;
+            created_at: string;
+        };
+        ExportedReport: {
+            id: string;
+            target_id: string;
+            reason?: string;
+            outcome?: string;
+            created_at: string;
+            settled_at?: string;
+        };
+        ExportedPurchase: {
+            id: string;
+            platform: string;
+            external_id: string;
+            product_name: string;
+            subscription_id?: string;
+            status: string;
+            amount: number;
+            currency: string;
+            refunded_amount?: number;
+            paid_at: string;
+            refunded_at?: string;
+        };
+        ExportedSubscription: {
+            id: string;
+            platform: string;
+            external_id: string;
+            product_name: string;
+            status: string;
+            current_period_end?: string;
+            past_due_since?: string;
+            canceled_at?: string;
+            access_ended_at?: string;
+            created_at: string;
+        };
+        ExportedBuyerField: {
+            field: string;
+            value: string;
+        };
+        ExportedSalesNotice: {
+            id: string;
+            platform: string;
+            status: string;
+            received_at: string;
+            buyer: components["schemas"]["ExportedBuyerField"][];
+        };
+        ExportedAutomationRun: {
+            id: string;
+            status: string;
+            exit_reason?: string;
+            entered_at: string;
+            ended_at?: string;
+        };
+        ExportedEvent: {
+            id: string;
+            type: string;
+            occurred_at: string;
+            receivers: number;
+        };
+        ExportedFile: {
+            id: string;
+            name: string;
+            purpose: string;
+            mime?: string;
+            size_bytes?: number;
+            status: string;
+            path?: string;
+            created_at: string;
+        };
+        ExportedExport: {
+            id: string;
+            requested_by: string;
+            status: string;
+            created_at: string;
+        };
     };
     responses: {
         Otherwise: {
@@ -4890,6 +5304,7 @@ export interface components {
         CourseId: string;
         ModuleId: string;
         LessonId: string;
+        ExportId: string;
         CommentId: string;
         CoursePublicId: string;
         LessonPublicId: string;
@@ -4900,7 +5315,6 @@ export interface components {
         cohortId: string;
         enrollmentId: string;
         BulkJobId: string;
-        ClubExportId: string;
         ImportId: string;
         EndpointId: string;
         DeliveryId: string;
@@ -6873,6 +7287,143 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listStudentExports: {
+        parameters: {
+            query?: {
+                page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
+                page_size?: components["parameters"]["PageSize"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                studentId: components["parameters"]["StudentId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentDataExport"][];
+                        total: number;
+                        shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestStudentExport: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                studentId: components["parameters"]["StudentId"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentDataExport"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getStudentExport: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                studentId: components["parameters"]["StudentId"];
+                exportId: components["parameters"]["ExportId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentDataExport"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listOwnExports: {
+        parameters: {
+            query?: {
+                page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
+                page_size?: components["parameters"]["PageSize"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentDataExport"][];
+                        total: number;
+                        shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    requestOwnExport: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentDataExport"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getOwnExport: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                exportId: components["parameters"]["ExportId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentDataExport"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     listStudentProgress: {
         parameters: {
             query?: {
@@ -8174,7 +8725,7 @@ export interface operations {
         parameters: {
             path: {
                 clubId: components["parameters"]["ClubId"];
-                exportId: components["parameters"]["ClubExportId"];
+                exportId: components["parameters"]["ExportId"];
             };
         };
         responses: {
@@ -8192,7 +8743,7 @@ export interface operations {
         parameters: {
             path: {
                 clubId: components["parameters"]["ClubId"];
-                exportId: components["parameters"]["ClubExportId"];
+                exportId: components["parameters"]["ExportId"];
             };
         };
         responses: {
@@ -8209,7 +8760,7 @@ export interface operations {
             };
             path: {
                 clubId: components["parameters"]["ClubId"];
-                exportId: components["parameters"]["ClubExportId"];
+                exportId: components["parameters"]["ExportId"];
             };
         };
         responses: {

@@ -24,6 +24,8 @@ const operations = {
   confirmTotp: 'always',
   eraseOwnAccount: 'always',
   exportAuditLog: 'if_enrolled',
+  getStudentExport: 'always',
+  requestStudentExport: 'always',
   removeStudent: 'if_enrolled',
   removeSecondFactor: 'always',
   renewRecoveryCodes: 'always',

@@ -212,6 +212,7 @@ export const boards: Readonly<Record<string, Board>> = {
         queries: [pace('sales_notices_total', 'outcome')],
       },
       { title: 'Files processed, a minute', unit: perMinute, queries: [pace('media_files_total', 'outcome')] },
+      { title: 'Exports of students, a minute', unit: perMinute, queries: [pace('student_exports_total', 'outcome')] },
       { title: 'Files moved, a minute', unit: perMinute, queries: [pace('media_moves_total', 'outcome')] },
       {
         title: 'Requests for subtitles by the command, a minute',

@@ -13,6 +13,7 @@ import type { ContextQuestions } from '../questions.ts';
 import { closeAccess } from './closing.ts';
 import { hideEnrollmentsOf } from './enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './imports/removals.ts';
+import { exportAccess } from './student-export.ts';
 
 export const accessParts = {
   closeClub: closeAccess,
@@ -20,7 +21,7 @@ export const accessParts = {
     await hideEnrollmentsOf(tx, studentId, now);
     await forgetFilesThatName(tx, { clubId, studentId });
   },
-  exportStudent: null,
+  exportStudent: exportAccess,
   changeEmail: (tx, vault, { clubId, studentId, before }) =>
     noteAddressLeft(tx, vault, { clubId, studentId, email: before }),
   clubRows: [

@@ -14,11 +14,12 @@ import { ClubAiMonth } from '../../entities/agents/club-ai-month.ts';
 import type { ContextQuestions } from '../questions.ts';
 import { closeAgents } from './closing.ts';
 import { purgeStudentFromAgents } from './conversations/erasure.ts';
+import { exportAgents } from './student-export.ts';
 
 export const agentsParts = {
   closeClub: closeAgents,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromAgents(tx, studentId, now),
-  exportStudent: null,
+  exportStudent: exportAgents,
   changeEmail: null,
   clubRows: [
     { of: Agent, by: 'club' },

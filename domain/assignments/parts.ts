@@ -9,11 +9,12 @@ import { Media } from '../../entities/media/media.ts';
 import { Student } from '../../entities/identity/student.ts';
 import type { ContextQuestions } from '../questions.ts';
 import { purgeStudentFromAssignments } from './student-removal.ts';
+import { exportAssignments } from './student-export.ts';
 
 export const assignmentsParts = {
   closeClub: null, // nothing is under way
   eraseStudent: (tx, { studentId }) => purgeStudentFromAssignments(tx, studentId),
-  exportStudent: null,
+  exportStudent: exportAssignments,
   changeEmail: null, // each mail goes to the current address of the student at the time of sending
   clubRows: [
     { of: Assignment, by: 'club' },

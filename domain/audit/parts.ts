@@ -6,7 +6,7 @@ import { removeOldEntries } from './entries.ts';
 export const auditParts = {
   closeClub: null, // nothing is under way
   eraseStudent: null, // an entry contains ids, and no data about a student
-  exportStudent: null,
+  exportStudent: null, // an entry contains ids only
   changeEmail: null,
   clubRows: [{ of: AuditEntry, by: 'club' }],
   retention: [{ run: ({ db }, now) => removeOldEntries(db, now) }],

@@ -15,11 +15,12 @@ import { settleLeftMails } from './running/left-mails.ts';
 import { forgetOldPaths, purgeStudentFromAutomations } from './student-removal.ts';
 import { rollUpSteps } from './tallies.ts';
 import { wakeWatchersOfCourses } from '../watches/watches.ts';
+import { exportAutomations } from './student-export.ts';
 
 export const automationsParts = {
   closeClub: closeAutomations,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromAutomations(tx, studentId, now),
-  exportStudent: null,
+  exportStudent: exportAutomations,
   changeEmail: null, // a mail uses the address that the student has when it is claimed
   clubRows: [
     { of: Automation, by: 'club' },

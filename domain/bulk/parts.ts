@@ -4,11 +4,12 @@ import { BulkJobRow } from '../../entities/bulk/bulk-job-row.ts';
 import type { ContextQuestions } from '../questions.ts';
 import { closeBulkJobs } from './closing.ts';
 import { eraseStudentFromJobs, retainJobs } from './retention.ts';
+import { exportBulk } from './student-export.ts';
 
 export const bulkParts = {
   closeClub: closeBulkJobs,
   eraseStudent: (tx, { studentId }) => eraseStudentFromJobs(tx, studentId),
-  exportStudent: null,
+  exportStudent: exportBulk,
   changeEmail: null, // a job stores no addresses
   clubRows: [
     { of: BulkJob, by: 'club' },

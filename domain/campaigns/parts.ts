@@ -5,11 +5,12 @@ import type { ContextQuestions } from '../questions.ts';
 import { closeCampaigns } from './closing.ts';
 import { purgeStudentFromCampaigns } from './recipients.ts';
 import { retainRecipients } from './retention.ts';
+import { exportCampaigns } from './student-export.ts';
 
 export const campaignsParts = {
   closeClub: closeCampaigns,
   eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // this also erases mails of automations and digests
-  exportStudent: null,
+  exportStudent: exportCampaigns,
   changeEmail: null, // a mail uses the address that the student has when it is claimed
   clubRows: [
     { of: Campaign, by: 'club' },

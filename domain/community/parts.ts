@@ -14,11 +14,12 @@ import { closeCommunity } from './closing.ts';
 import { retainDigests } from './digests/retention.ts';
 import { retainModeration } from './moderation.ts';
 import { purgeStudentFromCommunity } from './student-removal.ts';
+import { exportCommunity } from './student-export.ts';
 
 export const communityParts = {
   closeClub: closeCommunity,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromCommunity(tx, studentId, now),
-  exportStudent: null,
+  exportStudent: exportCommunity,
   changeEmail: null,
   clubRows: [
     { of: CommunityComment, by: { parent: CommunityPost, column: 'postId' } },

@@ -7,7 +7,7 @@ import { eraseAnswers, eraseAnswersOfAdministrator, removeExpiredAnswers } from 
 export const idempotencyParts = {
   closeClub: null, // nothing is under way
   eraseStudent: (tx, student) => eraseAnswers(tx, student),
-  exportStudent: null,
+  exportStudent: null, // a stored answer repeats other records for a day
   changeEmail: null, // a stored answer repeats an old response, so it keeps the address of that time
   clubRows: [
     { of: IdempotencyErasure, by: 'club' },

@@ -26,6 +26,7 @@ import { forgetPasskeys } from './passkeys/student-passkeys.ts';
 import { removeExpiredJoins } from './providers/joins.ts';
 import { removeSpentSignIns } from './providers/sign-in-tokens.ts';
 import { endSessionsOf, removeEndedSessions } from './sessions/sessions.ts';
+import { exportIdentity } from './student-export.ts';
 
 export const identityParts = {
   closeClub: closeIdentity,
@@ -35,7 +36,7 @@ export const identityParts = {
     await forgetNetwork(tx, studentId);
     await forgetPasskeys(tx, studentId);
   },
-  exportStudent: null,
+  exportStudent: exportIdentity,
   async changeEmail(tx, _vault, { studentId }) {
     await endSessionsOf(tx, 'student', studentId);
     await voidLinksOf(tx, studentId);

@@ -5,7 +5,7 @@ import { followAccessByTime } from './joining.ts';
 export const joiningParts = {
   closeClub: null, // memberships follow the access of students, and end with their rows
   eraseStudent: null, // the context `community` removes the memberships of the student
-  exportStudent: null,
+  exportStudent: null, // the context `community` exports the memberships
   changeEmail: null,
   clubRows: [],
   retention: [

@@ -18,11 +18,12 @@ import { folding, type ContextQuestions } from '../questions.ts';
 import { moveCertificatesTo } from './certificates/certificates.ts';
 import { countFilesOfPerson, eraseDueFiles } from './certificates/files.ts';
 import { purgeStudentFromLearning } from './student-removal.ts';
+import { exportLearning } from './student-export.ts';
 
 export const learningParts = {
   closeClub: null, // a look at completions writes rows of students only, and ends with its row
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromLearning(tx, studentId, now),
-  exportStudent: null,
+  exportStudent: exportLearning,
   remainsOfPerson: countFilesOfPerson,
   changeEmail: (tx, _vault, { studentId, after }) => moveCertificatesTo(tx, studentId, after),
   clubRows: [

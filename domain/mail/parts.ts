@@ -20,6 +20,7 @@ import { cancelMailsOfMember, eraseMailsOfAdministrator } from './transactional/
 import { deleteAddressesOf } from './transactional/requests.ts';
 import { removeExpiredReceipts } from './notices/receipts.ts';
 import { retainMailEvents } from './retention.ts';
+import { exportMail } from './student-export.ts';
 
 export const mailParts = {
   closeClub: null, // a mail of a closed club is canceled when a worker claims it
@@ -28,7 +29,7 @@ export const mailParts = {
     await deleteAddressesOf(tx, student);
     await deleteCodeFailures(tx, student);
   },
-  exportStudent: null,
+  exportStudent: exportMail,
   changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
   clubRows: [
     { of: ClubBulkDay, by: 'club' },

@@ -21,11 +21,12 @@ import { eraseOwnAvatar } from './processing/own-avatars.ts';
 import { processOldFiles } from './processing/old-files.ts';
 import { deleteFavorites, deleteFavoritesInClub } from './library/favorites.ts';
 import { rollUpStorage } from './storage/storage.ts';
+import { exportMedia } from './student-export.ts';
 
 export const mediaParts = {
   closeClub: closeMedia,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
-  exportStudent: null,
+  exportStudent: exportMedia,
   remainsOfPerson: countFilesOfPerson,
   changeEmail: null,
   clubRows: [

@@ -64,6 +64,9 @@ const keptPictures: Partial<Record<MediaPurpose, Box>> = {
   avatar: { width: 512, height: 512, isSquare: true },
 };
 
+/** The purposes of images of which the service keeps only the picture that it made. */
+export const picturePurposes = Object.keys(keptPictures);
+
 /** @returns undefined if the original is kept */
 export function keptPictureBox(purpose: MediaPurpose): Box | undefined {
   return keptPictures[purpose];

@@ -5,11 +5,12 @@ import { MentorshipSession } from '../../entities/mentorships/mentorship-session
 import type { ContextQuestions } from '../questions.ts';
 import { endMentoring } from './mentor-leaving.ts';
 import { purgeStudentFromMentorships } from './student-removal.ts';
+import { exportMentorships } from './student-export.ts';
 
 export const mentorshipsParts = {
   closeClub: null, // a session mails only through the context `mail`, and ends with its row
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromMentorships(tx, studentId, now),
-  exportStudent: null,
+  exportStudent: exportMentorships,
   changeEmail: null, // each mail goes to the current address of the student at the time of sending
   clubRows: [
     { of: Mentorship, by: 'club' },

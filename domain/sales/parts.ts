@@ -10,11 +10,12 @@ import type { ContextQuestions } from '../questions.ts';
 import { closeSales } from './closing.ts';
 import { retainNotices } from './retention.ts';
 import { claimNotices, purgeStudentFromSales } from './student-removal.ts';
+import { exportSales } from './student-export.ts';
 
 export const salesParts = {
   closeClub: closeSales,
   eraseStudent: purgeStudentFromSales,
-  exportStudent: null,
+  exportStudent: exportSales,
   changeEmail: (tx, _vault, { clubId, studentId, before }) => claimNotices(tx, { clubId, studentId, email: before }),
   clubRows: [
     { of: Product, by: 'club' },

@@ -15,11 +15,12 @@ import { endListenersOf, removeDeadListeners } from './listeners/listeners.ts';
 import { retainWebhooks } from './retention.ts';
 import { countOpenReceivers } from './removal-receivers.ts';
 import { purgeStudentFromWebhooks } from './student-removal.ts';
+import { exportWebhooks } from './student-export.ts';
 
 export const webhooksParts = {
   closeClub: closeWebhooks,
   eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
-  exportStudent: null,
+  exportStudent: exportWebhooks,
   remainsOfPerson: countOpenReceivers,
   changeEmail: null,
   clubRows: [

@@ -14,6 +14,7 @@ import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { TestMail } from '../../entities/campaigns/test-mail.ts';
 import { CommunitySpace } from '../../entities/community/community-space.ts';
 import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
+import { StudentExport } from '../../entities/exports/student-export.ts';
 import { SpaceDigest } from '../../entities/community/space-digest.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { OverageCharge } from '../../entities/billing/overage-charge.ts';
@@ -327,6 +328,14 @@ export const workflowTypes = {
     attributes: { ClubId: 'clubId' },
     summary: 'the erasure of a club',
     due: [{ at: 'looksAt', where: `row.kind = 'club'`, leased: true }],
+  }),
+  studentExport: row(StudentExport, {
+    id: 'student-export',
+    taskQueue: 'moves', // like a move, it mostly waits for the store, and a club uses at most half of the slots (ENG-20)
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'the export of a student',
+    due: [{ at: 'looksAt', where: null, leased: true }],
   }),
   courseCompletion: row(CourseCompletionLook, {
     id: 'course-completion',

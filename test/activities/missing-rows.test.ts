@@ -36,6 +36,7 @@ const outcomes: Readonly<Record<WorkflowType, unknown>> = {
   mediaMove: 'gone',
   mediaTranscription: 'gone',
   clubErasure: 'canceled',
+  studentExport: 'gone',
   courseCompletion: 'judged',
   spaceFill: 'filled',
   spaceDigest: 'gone',

@@ -216,6 +216,13 @@ const table: Record<OperationId, Row> = {
   updateStudent: { sessions: admin, roles: content, answer: 'not_found' },
   removeStudent: { sessions: admin, roles: administration, answer: 'not_found' },
 
+  listStudentExports: { sessions: admin, roles: administration, answer: 'not_found' },
+  requestStudentExport: { sessions: admin, roles: administration, answer: 'not_found' },
+  getStudentExport: { sessions: admin, roles: administration, answer: 'not_found' },
+  listOwnExports: { sessions: student, answer: 200 },
+  requestOwnExport: { sessions: student, answer: 202 },
+  getOwnExport: { sessions: student, answer: 'not_found' },
+
   listTags: { sessions: admin, roles, answer: 200 },
   createTag: { sessions: admin, roles: content, answer: 201 },
   updateTag: { sessions: admin, roles: content, answer: 'not_found' },

@@ -36,6 +36,8 @@ describe('an operation and its success status (docs/reference/http-status-codes.
     requestAdministratorPasskey: 200, // the options are not stored
     requestAdministratorPasskeyCreation: 200,
     requestIdentityCode: 202, // the answer must not show whether a mail was sent
+    requestOwnExport: 202, // a run writes the file, and a second request gets the same record
+    requestStudentExport: 202,
     requestPasskeyForProof: 200,
     requestPasskeyForSignIn: 200,
     requestStudentPasskey: 200,

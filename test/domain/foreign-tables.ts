@@ -133,6 +133,10 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
         tables: ['automation_versions', 'automations', 'erasures'],
         reason: 'Derives the names of older copies of mail images, and continues after the last one (ERS-27).',
       },
+      {
+        tables: ['automation_runs', 'mail_clicks'],
+        reason: 'Exports all mails to a student together, with their subjects and clicks (EXP-3).',
+      },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['mail_domains', 'mail_links', 'mail_senders', 'mail_suppressions', 'mails'], reason: decidesMails },
       { tables: ['media', 'media_renditions'], reason: 'Finds the images in e-mails.' },
@@ -218,6 +222,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   exports: {
     reads: [
       { tables: ['clubs'], reason: settingsOfClub },
+      { tables: ['students'], reason: people },
       { tables: ['media'], reason: 'Lists the original files that belong to a copy of the club.' },
     ],
   },

@@ -27,6 +27,7 @@ import { indexingDeps } from '../toolkit/drive/indexing.ts';
 import { movingDeps } from '../toolkit/drive/moving.ts';
 import { transcriptionDeps } from '../toolkit/drive/transcribing.ts';
 import { processingDeps } from '../toolkit/drive/processing.ts';
+import { studentExportDeps } from '../toolkit/drive/student-exports.ts';
 import { recorder as identity } from '../toolkit/drive/replay.ts';
 import { noticeDeps } from '../toolkit/drive/sales.ts';
 import { fakeInvoicing } from '../toolkit/fakes/invoicing.ts';
@@ -278,7 +279,11 @@ export async function activitiesOf(
     imports: { ...all.studentImport(await importDeps()), ...all.bulkJob(await bulkJobDeps()) },
     indexing: all.sourceIndex({ sources }),
     media: all.mediaProcessing({ media }),
-    moves: { ...all.mediaMove({ moves: await movingDeps() }), ...all.clubExport(await clubExportActivityDeps()) },
+    moves: {
+      ...all.mediaMove({ moves: await movingDeps() }),
+      ...all.clubExport(await clubExportActivityDeps()),
+      ...all.studentExport({ studentExports: await studentExportDeps() }),
+    },
     subtitles: all.mediaTranscription({ transcriptions: await transcriptionDeps() }),
     agents: all.agentAnswer({ answers }),
   };

@@ -1,6 +1,7 @@
 /** Builds the dependencies of the activities that read and write files, with their metrics and log lines. */
 import { availableParallelism } from 'node:os';
 import type { ActivityDeps } from '../../activities/index.ts';
+import { scratchOnDisk } from '../../domain/exports/students/scratch.ts';
 import { extract } from '../../domain/knowledge/extraction/extraction.ts';
 import { videoPermits } from '../../domain/media/processing.policy.ts';
 import { fileReaders } from '../../domain/media/processing/readers.ts';
@@ -8,7 +9,7 @@ import { subtitlesOf } from '../../domain/media/transcriptions/speech.ts';
 import { createClubPermits } from '../../platform/engine/club-permits.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import { freeBytes } from '../../platform/infra/programs/work-directory.ts';
-import { mediaFiles, mediaMoves, sources, transcriptions } from '../reports/metrics.ts';
+import { mediaFiles, mediaMoves, sources, studentExports, transcriptions } from '../reports/metrics.ts';
 import type { Parts } from './parts.ts';
 
 export function fileDeps({
@@ -17,7 +18,7 @@ export function fileDeps({
   programs: { ffmpeg, ocr },
   failpoint,
   log,
-}: Parts): Pick<ActivityDeps, 'sources' | 'media' | 'moves' | 'transcriptions'> {
+}: Parts): Pick<ActivityDeps, 'sources' | 'media' | 'moves' | 'studentExports' | 'transcriptions'> {
   const { workDirectory } = video;
   const logFault = (message: string) => (error: unknown) => log.warn({ error: describeError(error) }, message);
   return {
@@ -51,6 +52,14 @@ export function fileDeps({
         subtitlesOf({ command: subtitlesCommand, ffmpeg, workDirectory, freeBytes }, file, work),
       onFault: logFault('no subtitles were made; it is tried again'),
       onOutcome: (outcome) => transcriptions.inc({ outcome }),
+      failpoint,
+    },
+    studentExports: {
+      db,
+      storage,
+      inScratch: scratchOnDisk(workDirectory, freeBytes),
+      onFault: logFault('a student was not exported; it is tried again'),
+      onOutcome: (outcome) => studentExports.inc({ outcome }),
       failpoint,
     },
     moves: { db, storage, onOutcome: (outcome) => mediaMoves.inc({ outcome }), failpoint },

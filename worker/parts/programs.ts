@@ -29,7 +29,7 @@ export async function preparePrograms(config: Config, served: readonly TaskQueue
   const ffmpeg = ffmpegAt(config.video.ffmpeg, (finding) => logFfmpeg(finding, log));
   const ocr = createOcr(config, log);
   const makesSubtitles = served.includes('subtitles') && config.subtitlesCommand !== undefined;
-  if (served.includes('media') || makesSubtitles || (served.includes('indexing') && ocr))
+  if (served.includes('media') || served.includes('moves') || makesSubtitles || (served.includes('indexing') && ocr))
     await prepareWork(config.video.workDirectory);
   if (served.includes('media')) await ffmpeg.look();
   if (makesSubtitles) await logSubtitles(config, log);

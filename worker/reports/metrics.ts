@@ -154,6 +154,12 @@ export const transcriptions = new Counter({
   labelNames: ['outcome'],
 });
 
+export const studentExports = new Counter({
+  name: 'student_exports_total',
+  help: 'Exports of students that have ended, by outcome: ready, failed, gone (the student was removed meanwhile).',
+  labelNames: ['outcome'],
+});
+
 export const mediaMoves = new Counter({
   name: 'media_moves_total',
   help: 'Files whose move between buckets has ended, by their state: public, private, gone.',

@@ -74,6 +74,14 @@ export interface OpenedSession {
   expiresAt: Date;
 }
 
+/** @returns how the session of a student was opened; undefined if it has ended */
+export async function openerOfStudentSession(db: Queries, token: string): Promise<SessionOpener | undefined> {
+  const session = await db.one<{ openedBy: SessionOpener }>(
+    sql`SELECT opened_by AS "openedBy" FROM student_sessions WHERE token_hash = ${sha256(token)}`,
+  );
+  return session?.openedBy;
+}
+
 export const unknownClient: Client = { device: null, network: null };
 const unknownOrigin: SessionOrigin = { openedBy: 'password', ...unknownClient };
 

@@ -28,6 +28,25 @@ export async function recordLeftover(
     VALUES (${key}, ${clubId}, ${erasesAt}, ${arrivesUntil}) ON CONFLICT (object_key) DO NOTHING`);
 }
 
+/** Call it in the transaction that writes a row with this object, which then stays. */
+export async function keepLeftover(tx: Transaction, key: string): Promise<void> {
+  await tx.run(sql`DELETE FROM leftover_objects WHERE object_key = ${key}`);
+}
+
+/**
+ * Records an object that no row names any more. Maintenance erases it now, and again later, because an upload may be under way. The object
+ * may be recorded already.
+ */
+export async function recordDroppedObject(
+  tx: Transaction,
+  { clubId, key, again }: { clubId: Id; key: string; again: Date },
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO leftover_objects AS leftover (object_key, club_id, erases_at, arrives_until) VALUES (${key}, ${clubId}, ${now}, ${again})
+    ON CONFLICT (object_key) DO UPDATE SET erases_at = excluded.erases_at, arrives_until = excluded.arrives_until`);
+}
+
 /** The limits of one round: the number of objects, and the time after which the round starts no further object. */
 const objectsPerRound = 100;
 const roundMs = 10_000;

@@ -99,6 +99,18 @@ export class Database extends Queries {
 }
 
 /**
+ * Runs reads in one snapshot: they all see the state of the first one, however long they take. It holds one connection, so `read` must not
+ * wait for anything but Postgres.
+ */
+export async function inSnapshot<T>({ source }: Database, read: (tx: Queries) => Promise<T>): Promise<T> {
+  return source.transaction('REPEATABLE READ', async (manager) => {
+    const tx = new Queries(manager);
+    await tx.run(sql`SET TRANSACTION READ ONLY`);
+    return read(tx);
+  });
+}
+
+/**
  * After an error, nothing of `work` remains, and the transaction may continue. Facts and wakes of `work` belong to the whole transaction.
  */
 export async function inSavepoint<T>(outer: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {

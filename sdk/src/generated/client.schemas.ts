@@ -103,6 +103,167 @@
  */
 
 /**
+ * The file `export.json` in the ZIP of an export: everything that the service has about one student, in one state of the database. It has no names of other people, no secrets and no internal notes. Times are in UTC. A list without records is empty.
+ */
+export type StudentExport = {
+    /**
+     * The version of this form.
+     */
+    format: 1;
+    /**
+     * The time of the state.
+     * @format date-time
+     */
+    exported_at: string;
+    club: ExportedClub;
+    profile: ExportedProfile;
+    /**
+     * Sign in sessions, the oldest first.
+     */
+    sign_in_sessions: ExportedSession[];
+    /**
+     * Passkeys, the oldest first.
+     */
+    passkeys: ExportedPasskey[];
+    /**
+     * Session links, the oldest first.
+     */
+    session_links: ExportedSessionLink[];
+    /**
+     * Mail preferences, the oldest first.
+     */
+    mail_preferences: ExportedMailPreference[];
+    /**
+     * Service mails, the oldest first.
+     */
+    service_mails: ExportedServiceMail[];
+    /**
+     * Mails, the oldest first.
+     */
+    mails: ExportedMail[];
+    /**
+     * Mail clicks, the oldest first.
+     */
+    mail_clicks: ExportedMailClick[];
+    /**
+     * Enrollments, the oldest first.
+     */
+    enrollments: ExportedEnrollment[];
+    /**
+     * Registration links, the oldest first.
+     */
+    registration_links: ExportedLinkClaim[];
+    /**
+     * Imports, the oldest first.
+     */
+    imports: ExportedImport[];
+    /**
+     * Bulk actions, the oldest first.
+     */
+    bulk_actions: ExportedBulkAction[];
+    /**
+     * Lessons, the oldest first.
+     */
+    lessons: ExportedLessonProgress[];
+    /**
+     * Courses, the oldest first.
+     */
+    courses: ExportedCourseCompletion[];
+    /**
+     * Points, the oldest first.
+     */
+    points: ExportedAward[];
+    /**
+     * Levels, the oldest first.
+     */
+    levels: ExportedLevel[];
+    /**
+     * Tags, the oldest first.
+     */
+    tags: ExportedTag[];
+    /**
+     * Certificates, the oldest first.
+     */
+    certificates: ExportedCertificate[];
+    /**
+     * Lesson comments, the oldest first.
+     */
+    lesson_comments: ExportedLessonComment[];
+    /**
+     * Submissions, the oldest first.
+     */
+    submissions: ExportedSubmission[];
+    /**
+     * Assignment extensions, the oldest first.
+     */
+    assignment_extensions: ExportedExtension[];
+    /**
+     * Mentorship sessions, the oldest first.
+     */
+    mentorship_sessions: ExportedMentorshipSession[];
+    /**
+     * Conversations, the oldest first.
+     */
+    conversations: ExportedConversation[];
+    /**
+     * Messages, the oldest first.
+     */
+    messages: ExportedMessage[];
+    /**
+     * Space memberships, the oldest first.
+     */
+    space_memberships: ExportedMembership[];
+    /**
+     * Posts, the oldest first.
+     */
+    posts: ExportedPost[];
+    /**
+     * Post comments, the oldest first.
+     */
+    post_comments: ExportedPostComment[];
+    /**
+     * Replies, the oldest first.
+     */
+    replies: ExportedReply[];
+    /**
+     * Reactions, the oldest first.
+     */
+    reactions: ExportedReaction[];
+    /**
+     * Reports, the oldest first.
+     */
+    reports: ExportedReport[];
+    /**
+     * Purchases, the oldest first.
+     */
+    purchases: ExportedPurchase[];
+    /**
+     * Subscriptions, the oldest first.
+     */
+    subscriptions: ExportedSubscription[];
+    /**
+     * Sales notices, the oldest first.
+     */
+    sales_notices: ExportedSalesNotice[];
+    /**
+     * Automation runs, the oldest first.
+     */
+    automation_runs: ExportedAutomationRun[];
+    /**
+     * Events, the oldest first.
+     */
+    events: ExportedEvent[];
+    /**
+     * Files, the oldest first.
+     */
+    files: ExportedFile[];
+    /**
+     * Exports, the oldest first.
+     */
+    exports: ExportedExport[];
+};
+
+/**
  * 1 to 120 characters, not only blanks.
  * @minLength 1
  * @maxLength 120
@@ -2924,6 +3085,58 @@ export type LessonChange = {
      * Whether students see the lesson.
      */
     published?: boolean;
+};
+
+/**
+ * A file with all data of one student, and how far it has come. Every field but `size_bytes`, `completed_at`, `expires_at` and `download_url` is always present.
+ */
+export type StudentDataExport = {
+    /**
+     * Id of the export; `{exportId}` in paths.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * Whose data it has.
+     * @format uuid
+     */
+    student_id: string;
+    requested_by: StudentDataExportRequestedBy;
+    status: StudentDataExportStatus;
+    /**
+     * The sections that were read.
+     * @minimum 0
+     */
+    sections_done: number;
+    /**
+     * All sections of the file.
+     * @minimum 1
+     */
+    sections_total: number;
+    /**
+     * The size of the ZIP in bytes; absent before it is ready.
+     * @minimum 0
+     */
+    size_bytes?: number;
+    /**
+     * When it was requested (UTC).
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it was ready or had failed (UTC).
+     * @format date-time
+     */
+    completed_at?: string;
+    /**
+     * When the file is removed (UTC), seven days after it was ready.
+     * @format date-time
+     */
+    expires_at?: string;
+    /**
+     * Signed address of the ZIP, good for 15 minutes: read the export again for another one. Only while the export is ready, in the answer for one export, and in a session that may ask for an export. Requests of parts (`Range`) are accepted.
+     */
+    download_url?: string;
 };
 
 /**
@@ -13124,6 +13337,1410 @@ export type WebhookTestEvent = {
 } & WebhookEnvelope;
 
 /**
+ * The club of the student.
+ */
+export type ExportedClub = {
+    /**
+     * Id of the club.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * Its name.
+     */
+    name: string;
+    /**
+     * Its name in addresses.
+     */
+    slug: string;
+};
+
+/**
+ * The account of the student.
+ */
+export type ExportedProfile = {
+    /**
+     * Id of the student.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The name.
+     */
+    name: string;
+    /**
+     * The e-mail address.
+     */
+    email: string;
+    /**
+     * The language that the student chose; absent for the club's.
+     */
+    language?: string;
+    /**
+     * Whether the account has a password. The password itself is not stored.
+     */
+    has_password: boolean;
+    /**
+     * The sum of the points.
+     */
+    points: number;
+    /**
+     * `sign_up`, `club` or `sale`.
+     */
+    opened_by: string;
+    /**
+     * When the account was opened.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When the address was confirmed.
+     * @format date-time
+     */
+    confirmed_at?: string;
+};
+
+/**
+ * A session of the account that has not ended.
+ */
+export type ExportedSession = {
+    /**
+     * How it was opened, such as `password` or `link`.
+     */
+    opened_by: string;
+    /**
+     * A short label of the device.
+     */
+    device?: string;
+    /**
+     * The network of the sign-in: a /24 of IPv4, a /48 of IPv6.
+     */
+    network?: string;
+    /**
+     * When it was opened.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it was last used, to some minutes.
+     * @format date-time
+     */
+    last_used_at?: string;
+    /**
+     * When it ends.
+     * @format date-time
+     */
+    expires_at: string;
+};
+
+/**
+ * A passkey of the account. Its keys are no part of an export.
+ */
+export type ExportedPasskey = {
+    /**
+     * Id of the passkey.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The student's name for it.
+     */
+    name: string;
+    /**
+     * Whether the authenticator may copy it to other devices.
+     */
+    is_synced: boolean;
+    /**
+     * When it was added.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it was last used.
+     * @format date-time
+     */
+    last_used_at?: string;
+};
+
+/**
+ * A link of the club's site that opens the classroom and was not used yet.
+ */
+export type ExportedSessionLink = {
+    /**
+     * The page on which the student lands.
+     */
+    path?: string;
+    /**
+     * When it was created.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it expires.
+     * @format date-time
+     */
+    expires_at: string;
+};
+
+/**
+ * What the club does not send to the student's address, and since when. The list is empty if the student gets every kind.
+ */
+export type ExportedMailPreference = {
+    /**
+     * When the student unsubscribed from campaigns.
+     * @format date-time
+     */
+    left_campaigns_at?: string;
+    /**
+     * When the student unsubscribed from mails of automations.
+     * @format date-time
+     */
+    left_automations_at?: string;
+    /**
+     * When the student unsubscribed from the daily mail of spaces.
+     * @format date-time
+     */
+    left_digests_at?: string;
+    /**
+     * Why the service sends nothing more to the address, such as `bounce`.
+     */
+    reason?: string;
+    /**
+     * When the first of these was noted.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * A mail about the account, a session or a review, without its text.
+ */
+export type ExportedServiceMail = {
+    /**
+     * Id of the mail.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The kind of mail, such as `student_verify_email`.
+     */
+    kind: string;
+    /**
+     * `pending`, `sent`, `failed` or `canceled`.
+     */
+    status: string;
+    /**
+     * The device that the mail names.
+     */
+    device?: string;
+    /**
+     * The network that the mail names.
+     */
+    network?: string;
+    /**
+     * When it was requested.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it was sent.
+     * @format date-time
+     */
+    sent_at?: string;
+};
+
+/**
+ * A mail of a campaign, of an automation or of the digest.
+ */
+export type ExportedMail = {
+    /**
+     * Id of the mail.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * `campaign`, `automation` or `digest`.
+     */
+    kind: string;
+    /**
+     * The subject as the club wrote it, with its variables; absent for a digest, and if it is not kept any more.
+     */
+    subject?: string;
+    /**
+     * The name of the student in the mail.
+     */
+    name: string;
+    /**
+     * The address of the mail.
+     */
+    address: string;
+    /**
+     * What became of it, such as `sent`.
+     */
+    status: string;
+    /**
+     * Why it was not sent.
+     */
+    skip_reason?: string;
+    /**
+     * When it was prepared.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it was sent.
+     * @format date-time
+     */
+    sent_at?: string;
+    /**
+     * When a mail provider reported its delivery.
+     * @format date-time
+     */
+    delivered_at?: string;
+    /**
+     * When it was first opened by a person.
+     * @format date-time
+     */
+    opened_at?: string;
+    /**
+     * When a person first followed one of its links.
+     * @format date-time
+     */
+    clicked_at?: string;
+    /**
+     * When it was first opened by a program.
+     * @format date-time
+     */
+    machine_opened_at?: string;
+    /**
+     * When a program first followed one of its links.
+     * @format date-time
+     */
+    machine_clicked_at?: string;
+    /**
+     * When it came back.
+     * @format date-time
+     */
+    bounced_at?: string;
+    /**
+     * When it was last delayed.
+     * @format date-time
+     */
+    soft_bounced_at?: string;
+    /**
+     * When it was reported as spam.
+     * @format date-time
+     */
+    complained_at?: string;
+};
+
+/**
+ * A link of a mail that was followed.
+ */
+export type ExportedMailClick = {
+    /**
+     * Id of the mail.
+     * @format uuid
+     */
+    mail_id: string;
+    /**
+     * Where the link leads.
+     */
+    url: string;
+    /**
+     * Whether a program followed it.
+     */
+    by_machine: boolean;
+    /**
+     * The first time.
+     * @format date-time
+     */
+    first_at: string;
+    /**
+     * The last time.
+     * @format date-time
+     */
+    last_at: string;
+};
+
+/**
+ * Access to something that the club delivers, now or earlier.
+ */
+export type ExportedEnrollment = {
+    /**
+     * Id of the enrollment.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * What it gives access to.
+     * @format uuid
+     */
+    delivery_id: string;
+    /**
+     * The name of the delivery.
+     */
+    delivery_name: string;
+    /**
+     * `course`, `agent`, `repository` or `space`.
+     */
+    kind: string;
+    /**
+     * The group in which the student takes the course.
+     */
+    cohort_name?: string;
+    /**
+     * What gave the access, such as `purchase`.
+     */
+    source: string;
+    /**
+     * The purchase or subscription.
+     * @format uuid
+     */
+    origin_id?: string;
+    /**
+     * When it begins.
+     * @format date-time
+     */
+    starts_at: string;
+    /**
+     * When it ends.
+     * @format date-time
+     */
+    ends_at?: string;
+    /**
+     * When it was revoked.
+     * @format date-time
+     */
+    revoked_at?: string;
+    /**
+     * Why it was revoked, such as `refund`.
+     */
+    revoked_reason?: string;
+    /**
+     * When a newer enrollment replaced it.
+     * @format date-time
+     */
+    superseded_at?: string;
+    /**
+     * When it was recorded.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * A registration link that the student claimed.
+ */
+export type ExportedLinkClaim = {
+    /**
+     * The code of the link.
+     */
+    code: string;
+    /**
+     * When it was claimed.
+     * @format date-time
+     */
+    claimed_at: string;
+};
+
+/**
+ * A row of an imported file that concerns the student. The name and the columns of the file are no part of an export, because they may name other people.
+ */
+export type ExportedImport = {
+    /**
+     * Id of the import.
+     * @format uuid
+     */
+    import_id: string;
+    /**
+     * The row of the file.
+     */
+    row: number;
+    /**
+     * `created`, `existing` or `failed`.
+     */
+    outcome: string;
+    /**
+     * When the file was uploaded.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * An action on many students at a time that concerned the student.
+ */
+export type ExportedBulkAction = {
+    /**
+     * Id of the bulk job.
+     * @format uuid
+     */
+    job_id: string;
+    /**
+     * What it did, such as `tag`.
+     */
+    action: string;
+    /**
+     * What became of it for the student.
+     */
+    outcome: string;
+    /**
+     * When it was requested.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * A lesson that the student has completed at least once.
+ */
+export type ExportedLessonProgress = {
+    /**
+     * Id of the lesson.
+     * @format uuid
+     */
+    lesson_id: string;
+    /**
+     * Its title.
+     */
+    lesson_title: string;
+    /**
+     * The title of its course.
+     */
+    course_title: string;
+    /**
+     * False after the student took the completion back.
+     */
+    completed: boolean;
+    /**
+     * When it was first completed.
+     * @format date-time
+     */
+    first_completed_at: string;
+};
+
+/**
+ * A course that the student has completed.
+ */
+export type ExportedCourseCompletion = {
+    /**
+     * Id of the course.
+     * @format uuid
+     */
+    course_id: string;
+    /**
+     * Its title.
+     */
+    course_title: string;
+    /**
+     * When it was completed.
+     * @format date-time
+     */
+    completed_at: string;
+};
+
+/**
+ * Points that the student got or lost. The note of an administrator is internal, and no part of an export.
+ */
+export type ExportedAward = {
+    /**
+     * `lesson`, `manual` or `automation`.
+     */
+    cause: string;
+    /**
+     * The points; less than nothing takes some.
+     */
+    points: number;
+    /**
+     * The lesson, if one is the cause.
+     */
+    lesson_title?: string;
+    /**
+     * When they were given.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * A level that the student has reached.
+ */
+export type ExportedLevel = {
+    /**
+     * Its name.
+     */
+    name: string;
+    /**
+     * The points that it takes.
+     */
+    points: number;
+    /**
+     * When it was reached.
+     * @format date-time
+     */
+    reached_at: string;
+};
+
+/**
+ * A tag that the club has put on the student.
+ */
+export type ExportedTag = {
+    /**
+     * Its name.
+     */
+    name: string;
+    /**
+     * When it was put.
+     * @format date-time
+     */
+    tagged_at: string;
+};
+
+/**
+ * A certificate. Its PDF is drawn from these data, and can be downloaded in the classroom.
+ */
+export type ExportedCertificate = {
+    /**
+     * Id of the certificate.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * Its code, unformatted.
+     */
+    code: string;
+    /**
+     * Its version; each reissue adds 1.
+     */
+    version: number;
+    /**
+     * The printed name.
+     */
+    student_name?: string;
+    /**
+     * The address that goes with it.
+     */
+    student_email?: string;
+    /**
+     * The printed course.
+     */
+    course_title: string;
+    /**
+     * The printed club.
+     */
+    club_name: string;
+    /**
+     * A BCP 47 tag.
+     */
+    language?: string;
+    /**
+     * The printed number of lessons.
+     */
+    lesson_count: number;
+    /**
+     * The printed hours.
+     */
+    hours?: number;
+    /**
+     * Where anybody can verify it.
+     */
+    verify_url: string;
+    /**
+     * When the course was completed.
+     * @format date-time
+     */
+    completed_at?: string;
+    /**
+     * When it was first issued.
+     * @format date-time
+     */
+    issued_at: string;
+    /**
+     * When it was revoked.
+     * @format date-time
+     */
+    revoked_at?: string;
+    /**
+     * Why it was revoked.
+     */
+    revoked_reason?: string;
+};
+
+/**
+ * A comment of the student on a lesson.
+ */
+export type ExportedLessonComment = {
+    /**
+     * Id of the comment.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The lesson.
+     * @format uuid
+     */
+    lesson_id: string;
+    /**
+     * Its title.
+     */
+    lesson_title: string;
+    /**
+     * The text.
+     */
+    body: string;
+    /**
+     * When it was written.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * What a reviewer of the club said about the attempt. The reviewer is not named.
+ */
+export type ExportedReview = {
+    /**
+     * `approved` or `changes_requested`.
+     */
+    outcome: string;
+    /**
+     * The words of the reviewer.
+     */
+    comment?: string;
+    /**
+     * When it was reviewed.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * An attempt at an assignment, with its review.
+ */
+export type ExportedSubmission = {
+    /**
+     * Id of the submission.
+     * @format uuid
+     */
+    submission_id: string;
+    /**
+     * Id of the assignment.
+     * @format uuid
+     */
+    assignment_id: string;
+    /**
+     * The lesson of the assignment.
+     */
+    lesson_title: string;
+    /**
+     * What the assignment asks.
+     */
+    prompt: string;
+    /**
+     * `submitted`, `approved` or `changes_requested`.
+     */
+    status: string;
+    /**
+     * The number of the attempt.
+     */
+    attempt: number;
+    /**
+     * The text that the student sent.
+     */
+    text?: string;
+    /**
+     * The files that the student sent.
+     */
+    file_ids: string[];
+    /**
+     * When it was sent.
+     * @format date-time
+     */
+    submitted_at: string;
+    /**
+     * The deadline at the first sending.
+     * @format date-time
+     */
+    due_at?: string;
+    /**
+     * Whether the approved work was late.
+     */
+    late?: boolean;
+    review?: ExportedReview;
+};
+
+/**
+ * Later dates of an assignment for the student.
+ */
+export type ExportedExtension = {
+    /**
+     * Id of the assignment.
+     * @format uuid
+     */
+    assignment_id: string;
+    /**
+     * The later deadline.
+     * @format date-time
+     */
+    due_at?: string;
+    /**
+     * When the assignment closes for the student.
+     * @format date-time
+     */
+    closes_at?: string;
+    /**
+     * When it was granted.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * A session with a mentor. The mentor is not named.
+ */
+export type ExportedMentorshipSession = {
+    /**
+     * Id of the session.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The title of the mentorship.
+     */
+    mentorship_title: string;
+    /**
+     * `booked`, `canceled` or `no_show`.
+     */
+    status: string;
+    /**
+     * When it begins.
+     * @format date-time
+     */
+    starts_at: string;
+    /**
+     * When it ends.
+     * @format date-time
+     */
+    ends_at: string;
+    /**
+     * The student's agenda.
+     */
+    agenda?: string;
+    /**
+     * When it was booked.
+     * @format date-time
+     */
+    booked_at: string;
+    /**
+     * When it was canceled.
+     * @format date-time
+     */
+    canceled_at?: string;
+    /**
+     * `student` or `club`.
+     */
+    canceled_by?: string;
+    /**
+     * Why it was canceled.
+     */
+    cancel_reason?: string;
+    /**
+     * The student's rating.
+     */
+    rating?: number;
+    /**
+     * What the student wrote with it.
+     */
+    rating_comment?: string;
+    /**
+     * When it was rated.
+     * @format date-time
+     */
+    rated_at?: string;
+};
+
+/**
+ * A conversation with an agent.
+ */
+export type ExportedConversation = {
+    /**
+     * Id of the conversation.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The agent.
+     */
+    agent_name: string;
+    /**
+     * The title.
+     */
+    title: string;
+    /**
+     * When it began.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When its last question was asked.
+     * @format date-time
+     */
+    last_message_at: string;
+};
+
+/**
+ * A passage that an answer rests on.
+ */
+export type ExportedCitation = {
+    /**
+     * The words of the passage.
+     */
+    cited_text: string;
+    /**
+     * The title of the lesson or file.
+     */
+    source_title: string;
+    /**
+     * The first page.
+     */
+    page_from?: number;
+    /**
+     * The last page.
+     */
+    page_to?: number;
+    /**
+     * When it begins to be said.
+     */
+    from_seconds?: number;
+    /**
+     * When it has been said.
+     */
+    to_seconds?: number;
+};
+
+/**
+ * A question of the student, and the answer.
+ */
+export type ExportedMessage = {
+    /**
+     * Id of the question.
+     * @format uuid
+     */
+    question_id: string;
+    /**
+     * Its conversation.
+     * @format uuid
+     */
+    conversation_id: string;
+    /**
+     * The text of the question.
+     */
+    question: string;
+    /**
+     * The images of the question.
+     */
+    image_ids: string[];
+    /**
+     * When it was asked.
+     * @format date-time
+     */
+    asked_at: string;
+    /**
+     * The text of the answer.
+     */
+    answer?: string;
+    /**
+     * `generating`, `complete`, `truncated`, `refused` or `failed`.
+     */
+    answer_status?: string;
+    /**
+     * When the answer was complete.
+     * @format date-time
+     */
+    answered_at?: string;
+    /**
+     * The passages that the answer rests on.
+     */
+    citations: ExportedCitation[];
+};
+
+/**
+ * The membership of a space, now or earlier.
+ */
+export type ExportedMembership = {
+    /**
+     * Id of the space.
+     * @format uuid
+     */
+    space_id: string;
+    /**
+     * Its name.
+     */
+    space_name: string;
+    /**
+     * When the student joined.
+     * @format date-time
+     */
+    joined_at: string;
+    /**
+     * When the student left.
+     * @format date-time
+     */
+    left_at?: string;
+    /**
+     * When the club banned the student.
+     * @format date-time
+     */
+    banned_at?: string;
+    /**
+     * Up to when the student has read.
+     * @format date-time
+     */
+    read_at: string;
+    /**
+     * Whether the student muted it.
+     */
+    muted: boolean;
+    /**
+     * Whether it is part of the daily mail.
+     */
+    digest: boolean;
+};
+
+/**
+ * A post of the student that was not deleted.
+ */
+export type ExportedPost = {
+    /**
+     * The name of the post in addresses.
+     */
+    public_id: string;
+    /**
+     * The space.
+     */
+    space_name: string;
+    /**
+     * The title.
+     */
+    title?: string;
+    /**
+     * The text, in Markdown.
+     */
+    body?: string;
+    /**
+     * The files of the post.
+     */
+    file_ids: string[];
+    /**
+     * When the club hid it.
+     * @format date-time
+     */
+    hidden_at?: string;
+    /**
+     * When it was published.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it was last edited.
+     * @format date-time
+     */
+    edited_at?: string;
+};
+
+/**
+ * A comment of the student on a post.
+ */
+export type ExportedPostComment = {
+    /**
+     * Id of the comment.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The post.
+     */
+    post_public_id: string;
+    /**
+     * The comment that it answers.
+     * @format uuid
+     */
+    reply_to?: string;
+    /**
+     * The text, in Markdown.
+     */
+    body?: string;
+    /**
+     * When the club hid it.
+     * @format date-time
+     */
+    hidden_at?: string;
+    /**
+     * When it was published.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When it was last edited.
+     * @format date-time
+     */
+    edited_at?: string;
+};
+
+/**
+ * A comment of another person on a post of the student, or a reply to a comment of the student. Hidden and deleted ones are left out.
+ */
+export type ExportedReply = {
+    /**
+     * Id of the comment.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The post.
+     */
+    post_public_id: string;
+    /**
+     * The comment that it answers.
+     * @format uuid
+     */
+    reply_to?: string;
+    /**
+     * `another member` or `the club`; never a name.
+     */
+    author: string;
+    /**
+     * The text, in Markdown.
+     */
+    body: string;
+    /**
+     * When it was published.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * A reaction of the student to a post or a comment.
+ */
+export type ExportedReaction = {
+    /**
+     * Id of the post or the comment.
+     * @format uuid
+     */
+    target_id: string;
+    /**
+     * The reaction, such as `like`.
+     */
+    kind: string;
+    /**
+     * When the student reacted.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * A report of a post or a comment by the student.
+ */
+export type ExportedReport = {
+    /**
+     * Id of the report.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * Id of the post or the comment.
+     * @format uuid
+     */
+    target_id: string;
+    /**
+     * The student's words.
+     */
+    reason?: string;
+    /**
+     * `upheld` or `dismissed`.
+     */
+    outcome?: string;
+    /**
+     * When it was sent.
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When the club settled it.
+     * @format date-time
+     */
+    settled_at?: string;
+};
+
+/**
+ * A purchase, or a charge of a subscription.
+ */
+export type ExportedPurchase = {
+    /**
+     * Id of the purchase.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The sales platform.
+     */
+    platform: string;
+    /**
+     * Its id on the platform.
+     */
+    external_id: string;
+    /**
+     * The product.
+     */
+    product_name: string;
+    /**
+     * The subscription.
+     * @format uuid
+     */
+    subscription_id?: string;
+    /**
+     * `paid`, `refunded` or `chargeback`.
+     */
+    status: string;
+    /**
+     * In the smallest unit of the currency.
+     */
+    amount: number;
+    /**
+     * The currency.
+     */
+    currency: string;
+    /**
+     * The highest refund that the platform stated.
+     */
+    refunded_amount?: number;
+    /**
+     * When it was paid.
+     * @format date-time
+     */
+    paid_at: string;
+    /**
+     * When it was refunded.
+     * @format date-time
+     */
+    refunded_at?: string;
+};
+
+/**
+ * A subscription on a sales platform.
+ */
+export type ExportedSubscription = {
+    /**
+     * Id of the subscription.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The sales platform.
+     */
+    platform: string;
+    /**
+     * Its id on the platform.
+     */
+    external_id: string;
+    /**
+     * The product.
+     */
+    product_name: string;
+    /**
+     * `active`, `past_due` or `canceled`.
+     */
+    status: string;
+    /**
+     * The end of the paid period.
+     * @format date-time
+     */
+    current_period_end?: string;
+    /**
+     * Since when a charge is late.
+     * @format date-time
+     */
+    past_due_since?: string;
+    /**
+     * When it was canceled.
+     * @format date-time
+     */
+    canceled_at?: string;
+    /**
+     * When its access ended.
+     * @format date-time
+     */
+    access_ended_at?: string;
+    /**
+     * When it was recorded.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * A field of the data about the buyer, as the platform sent it.
+ */
+export type ExportedBuyerField = {
+    /**
+     * Its path, such as `buyer.email`.
+     */
+    field: string;
+    /**
+     * Its value, as text.
+     */
+    value: string;
+};
+
+/**
+ * A notice of a sales platform about the student, with the data about the buyer.
+ */
+export type ExportedSalesNotice = {
+    /**
+     * Id of the notice.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The sales platform.
+     */
+    platform: string;
+    /**
+     * What became of it.
+     */
+    status: string;
+    /**
+     * When it arrived.
+     * @format date-time
+     */
+    received_at: string;
+    /**
+     * The data about the buyer; empty if the notice is not kept any more, or has no buyer.
+     */
+    buyer: ExportedBuyerField[];
+};
+
+/**
+ * The student's way through an automation of the club. The names and the steps of automations are internal.
+ */
+export type ExportedAutomationRun = {
+    /**
+     * Id of the run.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The state of the run.
+     */
+    status: string;
+    /**
+     * Why it ended early.
+     */
+    exit_reason?: string;
+    /**
+     * When it began.
+     * @format date-time
+     */
+    entered_at: string;
+    /**
+     * When it ended.
+     * @format date-time
+     */
+    ended_at?: string;
+};
+
+/**
+ * An event about the student that the service reported to receivers of the club.
+ */
+export type ExportedEvent = {
+    /**
+     * Id of the event.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * Its type, such as `student.created`.
+     */
+    type: string;
+    /**
+     * When it happened.
+     * @format date-time
+     */
+    occurred_at: string;
+    /**
+     * The number of receivers that acknowledged it.
+     */
+    receivers: number;
+};
+
+/**
+ * A file of the student.
+ */
+export type ExportedFile = {
+    /**
+     * Id of the file.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * The name that the student gave it.
+     */
+    name: string;
+    /**
+     * `avatar`, `agent_image`, `assignment` or `post`.
+     */
+    purpose: string;
+    /**
+     * The media type.
+     */
+    mime?: string;
+    /**
+     * The size in bytes.
+     */
+    size_bytes?: number;
+    /**
+     * The state of its upload.
+     */
+    status: string;
+    /**
+     * Where the file is in the ZIP; absent if the store has no file.
+     */
+    path?: string;
+    /**
+     * When its upload was reserved.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
+ * An export of the data of the student.
+ */
+export type ExportedExport = {
+    /**
+     * Id of the export.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * `administrator` or `student`.
+     */
+    requested_by: string;
+    /**
+     * Its state.
+     */
+    status: string;
+    /**
+     * When it was requested.
+     * @format date-time
+     */
+    created_at: string;
+};
+
+/**
  * `totp` is an authenticator app. A later version may add values: accept those that you do not know.
  */
 export type SecondFactorKind = (typeof SecondFactorKind)[keyof typeof SecondFactorKind] | (string & {});
@@ -13210,6 +14827,29 @@ export const MediaTranscriptionErrorCode = {
     command_failed: "command_failed",
     too_many_tracks: "too_many_tracks",
     file_missing: "file_missing"
+} as const;
+
+/**
+ * Who asked for it. A later version may add values: accept those that you do not know.
+ */
+export type StudentDataExportRequestedBy = (typeof StudentDataExportRequestedBy)[keyof typeof StudentDataExportRequestedBy] | (string & {});
+
+export const StudentDataExportRequestedBy = {
+    administrator: "administrator",
+    student: "student"
+} as const;
+
+/**
+ * `ready`: the file can be downloaded. `failed`: the service could not write it; ask again. `expired`: the file was removed after its seven days. A later version may add values: accept those that you do not know.
+ */
+export type StudentDataExportStatus = (typeof StudentDataExportStatus)[keyof typeof StudentDataExportStatus] | (string & {});
+
+export const StudentDataExportStatus = {
+    pending: "pending",
+    running: "running",
+    ready: "ready",
+    failed: "failed",
+    expired: "expired"
 } as const;
 
 /**

@@ -127,6 +127,12 @@ describe('admission of calls', function () {
       () => inClub('POST', '/classroom/assignment-files', student()),
     ],
     [
+      'Exports of the own data: 10 per hour per student',
+      10,
+      hour,
+      () => inClub('POST', '/classroom/exports', student()),
+    ],
+    [
       'Publish comment on a lesson: 10 per minute per student',
       10,
       minute,

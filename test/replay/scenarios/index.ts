@@ -14,6 +14,7 @@ import { mediaScenarios } from './media.ts';
 import { mentorshipScenarios } from './mentorships.ts';
 import { phoneCodeScenarios } from './phone-codes.ts';
 import { salesScenarios } from './sales.ts';
+import { studentExportScenarios } from './student-exports.ts';
 import { studentImportScenarios } from './student-imports.ts';
 import { webhookScenarios } from './webhooks.ts';
 
@@ -30,6 +31,7 @@ export const playedScenarios: Scenarios = {
   ...mentorshipScenarios,
   ...phoneCodeScenarios,
   ...salesScenarios,
+  ...studentExportScenarios,
   ...studentImportScenarios,
   ...bulkJobScenarios,
   ...clubExportScenarios,

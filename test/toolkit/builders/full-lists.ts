@@ -113,6 +113,7 @@ async function fillPeople({ id: clubId, student, records }: FurnishedClub): Prom
   await source.query('UPDATE student_imports SET failed_count = 6 WHERE id = $1', [records.import]);
   await copy('bulk_jobs', records.bulkJob, created);
   await copy('club_exports', records.clubExport, created);
+  await copy('student_exports', records.export, created);
   for (const row of [1, 2, 3, 4, 5, 6])
     await add('bulk_job_rows', { job_id: records.bulkJob, row, outcome: 'failed', code: 'student_not_found' });
   await copy('assignment_extensions', records.assignment, {

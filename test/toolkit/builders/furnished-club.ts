@@ -72,6 +72,8 @@ export interface Records {
   bulkJob: Id;
   /** A ready export of the club, whose archive is not stored. */
   clubExport: Id;
+  /** An export of the student, which is ready and two days old. */
+  export: Id;
   endpoint: Id;
   /** An active API key that no program uses. */
   apiKey: Id;
@@ -430,7 +432,31 @@ async function furnishPeople({ clubId, ownerId, studentId, now }: Scene) {
     ready_at: now,
     expires_at: new Date(now.getTime() + 7 * 86_400_000),
   });
-  return { clubExport, member: member.id, invitation, tag, level, award, import: students, bulkJob, removedStudent };
+  const studentExport = await insert('student_exports', {
+    club_id: clubId,
+    student_id: studentId,
+    requested_by: 'administrator',
+    requester_id: member.id,
+    status: 'ready',
+    file_fence: 1,
+    size_bytes: 1_000,
+    fence: 1,
+    created_at: new Date(now.getTime() - 2 * 86_400_000),
+    completed_at: new Date(now.getTime() - 2 * 86_400_000),
+    expires_at: new Date(now.getTime() + 5 * 86_400_000),
+  });
+  return {
+    clubExport,
+    member: member.id,
+    invitation,
+    tag,
+    level,
+    award,
+    import: students,
+    bulkJob,
+    removedStudent,
+    export: studentExport,
+  };
 }
 
 async function furnishSales({ clubId, studentId, now }: Scene, deliveryId: Id) {

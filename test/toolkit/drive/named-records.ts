@@ -34,6 +34,8 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'student-imports/{importId}': 'import',
   'bulk-jobs/{jobId}': 'bulkJob',
   'exports/{exportId}': 'clubExport',
+  'students/{studentId}/exports/{exportId}': 'export',
+  'classroom/exports/{exportId}': 'export',
   'webhook-endpoints/{endpointId}': 'endpoint',
   'api-keys/{keyId}': 'apiKey',
   'webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'webhookDelivery',

@@ -24,6 +24,7 @@ import { personErasures } from './person-erasures.ts';
 import { phoneCodes } from './phone-codes.ts';
 import { overages } from './overages.ts';
 import { salesOfPlatforms } from './sales.ts';
+import { studentExports } from './student-exports.ts';
 import { sources } from './sources.ts';
 import { spaceFills } from './space-fills.ts';
 import { webhooks, webhooksDirectly, webhooksOnBothLanes } from './webhooks.ts';
@@ -48,6 +49,7 @@ export const scenarios = {
   sales: salesOfPlatforms,
   'space-fills': spaceFills,
   'club-erasures': clubErasures,
+  'student-exports': studentExports,
   'course-completions': courseCompletions,
   imports,
   'bulk-jobs': bulkJobs,
@@ -88,6 +90,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   mediaMove: 'media-moves',
   mediaTranscription: 'media-transcriptions',
   clubErasure: 'club-erasures',
+  studentExport: 'student-exports',
   courseCompletion: 'course-completions',
   spaceFill: 'space-fills',
   spaceDigest: 'digests',

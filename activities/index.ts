@@ -9,7 +9,7 @@ import { chargeOverage, type OverageDeps } from '../domain/billing/overage/charg
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/drafts/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
-import { contextsInLockOrder, mailKinds, mediaUses, studentExporters } from '../domain/contexts.ts';
+import { clubClosers, contextsInLockOrder, mailKinds, mediaUses, studentExporters } from '../domain/contexts.ts';
 import type { VaultDeps } from '../domain/deps.ts';
 import { beginDigests } from '../domain/community/digests/beginning.ts';
 import type { DigestDeps } from '../domain/community/digests/sending.ts';
@@ -79,7 +79,7 @@ type Given<Name extends keyof ActivityDeps> = Pick<ActivityDeps, Name>;
 
 /** The answers of the contexts to the questions of an erasure. */
 const erasureOfClubs = {
-  closers: contextsInLockOrder.flatMap(({ closeClub }) => closeClub ?? []),
+  closers: clubClosers,
   clubRows: contextsInLockOrder.flatMap(({ clubRows }) => clubRows),
   arrivalMs: mediaRules.uploadMs + mediaRules.arrivalMs,
 };

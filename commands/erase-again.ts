@@ -2,6 +2,7 @@
  * `node dist/main.js erase-again --since TIME` erases again what a restore of Postgres brought back (ERS-25, ADR 89). It reads the markers in
  * the private bucket since the restore point. The command may run while the service runs, may be killed, and is safe to repeat.
  */
+import { eraseAccountAgain } from '../domain/administrators/erasure.ts';
 import { parseArgs } from 'node:util';
 import { readConfig, type Config } from '../config.ts';
 import { recordEntry } from '../domain/audit/entries.ts';
@@ -46,8 +47,10 @@ export const erasersOf = (operationId: Id): Readonly<Record<ErasureKind, EraseAg
   async club({ db }, { subjectId }, now) {
     await beginClubErasureAgain(db, subjectId, now);
   },
-  async administrator() {
-    throw new DomainError('not_configured', 'This version does not erase accounts of administrators.');
+  async administrator(deps, { subjectId: administratorId }, now) {
+    const actor = { kind: 'operator', id: operationId } as const;
+    const request = { actor, operation: 'erase-again', requestId: operationId, network: 'unknown' };
+    await eraseAccountAgain(deps, { administratorId, request }, now);
   },
 });
 

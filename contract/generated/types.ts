@@ -1880,8 +1880,12 @@ export interface components {
             factor: components["schemas"]["SecondFactor"];
             recovery_codes?: string[];
         };
-        AccountErasure: {
+        AccountErasureRequest: {
             email: components["schemas"]["EmailInput"];
+        };
+        AccountErasure: {
+            requested_at: string;
+            certificate_url: string;
         };
         PasswordChange: {
             current_password?: string;
@@ -2021,6 +2025,7 @@ export interface components {
             requested_at: string;
             requested_by?: string;
             erases_at: string;
+            certificate_url: string;
         };
         ClubErasureRequest: {
             name: string;
@@ -6224,11 +6229,17 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AccountErasure"];
+                "application/json": components["schemas"]["AccountErasureRequest"];
             };
         };
         responses: {
-            204: {};
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AccountErasure"];
+                    };
+                };
+            };
             default: components["responses"]["Otherwise"];
         };
     };

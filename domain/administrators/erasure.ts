@@ -1,4 +1,5 @@
 /** Erases the account of an administrator. Only an id without a name stays, because reviews, posts and moderations refer to it (ERS-44). */
+import type { RecordOf } from '../../contract/contract.ts';
 import { Administrator, removedAdministratorName } from '../../entities/identity/administrator.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -7,47 +8,81 @@ import { foldEmail } from '../../platform/core/text/text.policy.ts';
 import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { StaleRead, type Queries, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { recordEntry } from '../audit/entries.ts';
+import { recordEntry, type Audited } from '../audit/entries.ts';
 import { clubsWithoutOtherOwner, LastOwner } from '../clubs/membership-rules.ts';
 import { contextsInLockOrder } from '../contexts.ts';
 import type { VaultDeps } from '../deps.ts';
+import { certificateAddress } from '../erasures/certificate-address.ts';
 import { recordErasure } from '../erasures/erasures.ts';
 import { accountErased } from '../identity/accounts/credentials.ts';
 import { withdrawTokensOf } from '../mail/codes/one-time-tokens.ts';
 import { endMembership } from './leaving.ts';
 
 /** The request, for the audit logs of the clubs. */
-interface ErasureRequest {
+type AuditedRequest = Pick<Audited, 'actor' | 'operation' | 'requestId' | 'network'>;
+
+interface OwnErasure extends Pick<AuditedRequest, 'requestId' | 'network'> {
   administratorId: Id;
   /** The own address, as the person typed it. */
   typedEmail: string;
-  requestId: string;
-  /** The network of the caller. */
-  network: string;
 }
 
 /**
- * Erases an account, in one transaction. Afterwards the address can sign up again, as a new account. The picture's object follows with the
- * next round of maintenance.
+ * Erases the own account, in one transaction. Afterwards the address can sign up again, as a new account. The picture's object follows with
+ * the next round of maintenance.
+ * @returns the address of the certificate of the erasure
  * @throws DomainError unauthenticated, if the account was erased meanwhile; invalid_request, if another address was typed; last_owner with
  * all clubs that would be left without an owner
  */
-export async function eraseOwnAccount(deps: VaultDeps, request: ErasureRequest, now: Date): Promise<void> {
-  const { administratorId, typedEmail } = request;
-  await deps.db.transaction(async (tx) => {
+export async function eraseOwnAccount(
+  deps: VaultDeps & { publicUrl: string },
+  { administratorId, typedEmail, requestId, network }: OwnErasure,
+  now: Date,
+): Promise<RecordOf<'AccountErasure'>> {
+  const erasureId = await deps.db.transaction(async (tx) => {
     const email = await addressOf(tx, administratorId);
     if (foldEmail(typedEmail) !== email)
       throw new DomainError('invalid_request', 'email must be the address of this account.');
-    const memberships = await lockMemberships(tx, administratorId);
-    await endAll(tx, { request, email, memberships }, now);
-    await lockAccount(tx, administratorId);
-    await eraseRows(tx, deps, { administratorId, email, clubIds: memberships.map(({ clubId }) => clubId) }, now);
-    await recordErasure(
-      tx,
-      { kind: 'administrator', subjectId: administratorId, clubId: null, requestedBy: administratorId },
-      now,
-    );
+    const actor = { kind: 'administrator', id: administratorId } as const;
+    const request = { actor, operation: 'eraseOwnAccount', requestId, network };
+    return eraseIn(tx, deps, { administratorId, email, request, requestedBy: administratorId }, now);
   });
+  return {
+    requested_at: now.toISOString(),
+    certificate_url: certificateAddress(deps.vault, deps.publicUrl, erasureId),
+  };
+}
+
+/**
+ * Erases an account that a restore of Postgres brought back (ERS-25).
+ * @throws DomainError unauthenticated, if the account is erased; last_owner
+ */
+export async function eraseAccountAgain(
+  deps: VaultDeps,
+  { administratorId, request }: { administratorId: Id; request: AuditedRequest },
+  now: Date,
+): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    const email = await addressOf(tx, administratorId);
+    await eraseIn(tx, deps, { administratorId, email, request, requestedBy: null }, now);
+  });
+}
+
+interface ErasedAccount {
+  administratorId: Id;
+  email: string;
+  request: AuditedRequest;
+  requestedBy: Id | null;
+}
+
+/** @returns the id of the erasure */
+async function eraseIn(tx: Transaction, deps: VaultDeps, account: ErasedAccount, now: Date): Promise<Id> {
+  const { administratorId, email, requestedBy } = account;
+  const memberships = await lockMemberships(tx, administratorId);
+  await endAll(tx, { ...account, memberships }, now);
+  await lockAccount(tx, administratorId);
+  await eraseRows(tx, deps, { administratorId, email, clubIds: memberships.map(({ clubId }) => clubId) }, now);
+  return recordErasure(tx, { kind: 'administrator', subjectId: administratorId, clubId: null, requestedBy }, now);
 }
 
 /** @throws DomainError unauthenticated */
@@ -89,16 +124,13 @@ async function lockMemberships(tx: Transaction, administratorId: Id): Promise<Ow
  */
 async function endAll(
   tx: Transaction,
-  { request, email, memberships }: { request: ErasureRequest; email: string; memberships: readonly OwnMembership[] },
+  { administratorId, email, request, memberships }: ErasedAccount & { memberships: readonly OwnMembership[] },
   now: Date,
 ): Promise<void> {
-  const { administratorId, requestId, network } = request;
-  const actor = { kind: 'administrator', id: administratorId } as const;
   const records = [{ kind: 'administrator', id: administratorId }];
   for (const { clubId, role } of memberships) {
     await endMembership(tx, { clubId, administratorId, role }, now);
-    const entry = { clubId, actor, operation: 'eraseOwnAccount', records, fields: ['email'], requestId, network };
-    await recordEntry(tx, entry, now);
+    await recordEntry(tx, { ...request, clubId, records, fields: ['email'] }, now);
   }
   await endInvitationsTo(tx, email);
   await withdrawTokensOf(tx, { administratorId });

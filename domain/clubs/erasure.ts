@@ -2,20 +2,20 @@
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { hasPaidPlan } from '../billing/paid-plan.ts';
 import type { VaultDeps } from '../deps.ts';
 import { isSameName } from '../erasures/erasures.policy.ts';
 import { mailAboutErasure } from '../erasures/mails.ts';
-import { cancelPlannedErasure, findClubErasure, planClubErasure } from '../erasures/planned.ts';
+import { cancelPlannedErasure, findClubErasure, planClubErasure, type CertifiedDeps } from '../erasures/planned.ts';
 import { lockClub } from './membership-rules.ts';
 import { findClub } from './settings.ts';
 
 type ClubErasure = RecordOf<'ClubErasure'>;
 
 /** @throws DomainError not_found if no erasure is planned */
-export async function getClubErasure(db: Queries, clubId: Id): Promise<ClubErasure> {
-  const erasure = await findClubErasure(db, clubId);
+export async function getClubErasure(deps: CertifiedDeps, clubId: Id): Promise<ClubErasure> {
+  const erasure = await findClubErasure(deps, clubId);
   if (!erasure) throw noErasure();
   return erasure;
 }
@@ -27,7 +27,7 @@ export async function getClubErasure(db: Queries, clubId: Id): Promise<ClubErasu
  * @throws DomainError invalid_request if the name is wrong; plan_active; role_not_permitted if the role was lost meanwhile
  */
 export async function requestClubErasure(
-  { db, vault }: VaultDeps,
+  { db, vault, publicUrl }: VaultDeps & { publicUrl: string },
   clubId: Id,
   by: Id,
   input: RecordOf<'ClubErasureRequest'>,
@@ -37,13 +37,13 @@ export async function requestClubErasure(
     await requireOwner(tx, clubId, by);
     const { name } = await findClub(tx, clubId);
     if (!isSameName(input.name, name)) throw new DomainError('invalid_request', 'name must be the name of the club.');
-    const planned = await findClubErasure(tx, clubId);
+    const planned = await findClubErasure({ db: tx, vault, publicUrl }, clubId);
     if (planned) return planned;
     if (await hasPaidPlan(tx, clubId))
       throw new DomainError('plan_active', 'The plan of the club is still paid. Cancel the subscription first.');
     await planClubErasure(tx, { clubId, requestedBy: by }, now);
     await mailAboutErasure(tx, vault, { clubId, template: 'club_erasure_requested' }, now);
-    return getClubErasure(tx, clubId);
+    return getClubErasure({ db: tx, vault, publicUrl }, clubId);
   });
 }
 

@@ -1,11 +1,12 @@
 /** Begins the erasure of a club that a restore of Postgres brought back (ERS-25). */
+import { wake } from '../../platform/engine/wakes.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 
 /**
  * Begins the erasure immediately, because the club was erased before. Nothing changes if the erasure has begun already. The run
- * `club-erasure/<id of the club>` follows the row: the sweeper starts it (ENG-5).
+ * `club-erasure/<id of the club>` follows the row.
  * @returns whether this call began the erasure
  */
 export async function beginClubErasureAgain(db: Database, clubId: Id, now: Date): Promise<boolean> {
@@ -17,6 +18,7 @@ export async function beginClubErasureAgain(db: Database, clubId: Id, now: Date)
       VALUES (${newId()}, 'club', ${clubId}, ${clubId}, ${now}, ${now}, 'closing', ${now})
       ON CONFLICT (subject_id) DO UPDATE SET status = 'closing', erases_at = ${now}, looks_at = ${now}
        WHERE erasure.status = 'planned'`);
+    if (changedRows > 0) await wake(tx, 'clubErasure', [{ subjectId: clubId, clubId }], now);
     return changedRows > 0;
   });
 }

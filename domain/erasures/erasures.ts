@@ -15,15 +15,17 @@ interface ErasedPerson {
   requestedBy: Id | null;
 }
 
-/** Records that this transaction erases the rows of a person, and wakes the run of the erasure. */
-export async function recordErasure(tx: Transaction, person: ErasedPerson, now: Date): Promise<void> {
+/** Records that this transaction erases the rows of a person, and wakes the run of the erasure. @returns the id of the erasure */
+export async function recordErasure(tx: Transaction, person: ErasedPerson, now: Date): Promise<Id> {
+  const id = newId();
   await tx.manager.insert(Erasure, {
     ...person,
-    id: newId(),
+    id,
     requestedAt: now,
     erasesAt: now,
     status: 'objects',
     looksAt: now,
   });
   await wake(tx, 'personErasure', [{ subjectId: person.subjectId, clubId: person.clubId }], now);
+  return id;
 }

@@ -10,6 +10,7 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { ErasedPerson, RemainsOfPerson } from '../questions.ts';
 import { writeMarker } from './markers.ts';
+import { readReceivers } from './receivers.ts';
 
 export interface PersonErasureDeps {
   db: Database;
@@ -85,11 +86,15 @@ async function look(
   // The first look counts the files. Later looks add exports that were being written at that time.
   const files = (counts.buckets?.['private'] ?? remaining.files) + exports;
   const isComplete = remaining.files + remaining.receivers === 0;
+  const { kind, clubId, subjectId } = person;
+  const isStudent = kind === 'student' && clubId !== null;
+  const receivers = isComplete && isStudent ? await readReceivers(db, clubId, subjectId) : undefined;
   await lease.record(
     db,
     { id, fence },
     {
       counts: { ...counts, buckets: { private: files } },
+      ...(receivers && { receivers }),
       ...(isComplete
         ? { status: 'completed', completedAt: now, looksAt: null }
         : { looksAt: new Date(now.getTime() + waitAfter(now.getTime() - person.requestedAt.getTime())) }),

@@ -4,12 +4,24 @@ import { Erasure } from '../../entities/erasures/erasure.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
+import { certificateAddress } from './certificate-address.ts';
 import { erasureRules } from './erasures.policy.ts';
+
+/** The dependencies of a record with the address of a certificate. */
+export interface CertifiedDeps {
+  db: Queries;
+  vault: Vault;
+  publicUrl: string;
+}
 
 const shownColumns = columns(Erasure, ['id', 'status', 'requestedAt', 'requestedBy', 'erasesAt']);
 
 /** @returns undefined if no erasure of the club is planned and none has begun */
-export async function findClubErasure(db: Queries, clubId: Id): Promise<RecordOf<'ClubErasure'> | undefined> {
+export async function findClubErasure(
+  { db, vault, publicUrl }: CertifiedDeps,
+  clubId: Id,
+): Promise<RecordOf<'ClubErasure'> | undefined> {
   const row = await db.one<RowOf<typeof shownColumns>>(
     sql`SELECT ${shownColumns} FROM erasures WHERE subject_id = ${clubId} AND kind = 'club'`,
   );
@@ -20,6 +32,7 @@ export async function findClubErasure(db: Queries, clubId: Id): Promise<RecordOf
       requested_at: row.requestedAt.toISOString(),
       ...(row.requestedBy !== null && { requested_by: row.requestedBy }),
       erases_at: row.erasesAt.toISOString(),
+      certificate_url: certificateAddress(vault, publicUrl, row.id),
     }
   );
 }

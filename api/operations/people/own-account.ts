@@ -63,5 +63,5 @@ const changerOf = (caller: Person): passwords.PasswordChanger =>
 export const eraseOwnAccount: Operation<'eraseOwnAccount'> = async (request) => {
   const { administrator, body, deps, requestId, network, now } = request;
   const erased = { administratorId: administrator.id, typedEmail: body.email, requestId, network };
-  return noContent(await erasure.eraseOwnAccount(deps, erased, now));
+  return data(await erasure.eraseOwnAccount(deps, erased, now));
 };

@@ -1723,8 +1723,23 @@ export type EnrolledSecondFactor = {
 /**
  * The own address, typed by the person, so that nobody erases the account of another open browser tab by mistake.
  */
-export type AccountErasure = {
+export type AccountErasureRequest = {
     email: EmailInput;
+};
+
+/**
+ * The erasure of an administrator's account. Every field is always present.
+ */
+export type AccountErasure = {
+    /**
+     * When the account was erased (UTC).
+     * @format date-time
+     */
+    requested_at: string;
+    /**
+     * Address of the certificate of erasure. It needs no session, and exists for 400 days after the last file is erased.
+     */
+    certificate_url: string;
 };
 
 /**
@@ -2279,6 +2294,10 @@ export type ClubErasure = {
      * @format date-time
      */
     erases_at: string;
+    /**
+     * Address of the certificate of erasure. Keep it: it needs no session, because nobody has a session in an erased club. It exists for 400 days after the end of the erasure.
+     */
+    certificate_url: string;
 };
 
 /**

@@ -18,6 +18,7 @@ import { bounceSecretsOf, providersReportBounces } from './scenes/bounces.ts';
 import { campaignIsMailed } from './scenes/campaign.ts';
 import { secretIsRotated } from './scenes/rotation.ts';
 import { programCalls } from './scenes/program.ts';
+import { studentTakesData } from './scenes/own-data.ts';
 import { ownerSignsInAtProvider, type CompanyProvider } from './scenes/provider.ts';
 import { fromSaleToCertificate } from './scenes/sale.ts';
 import { setScene, type Say, type Scene } from './scene.ts';
@@ -84,6 +85,7 @@ async function play(scene: Scene, authority: Authority, company: CompanyProvider
   let next = agent ? 23 : 21;
   await programCalls(scene, club, { studentId, from: next });
   next += 3;
+  await studentTakesData(scene, { clubId: club.clubId, token: studentToken }, next++);
   const secrets = bounceSecretsOf(scene.environment);
   if (secrets) await providersReportBounces(scene, club, campaign.id, secrets, next++);
   if (company) await ownerSignsInAtProvider(scene, owner, company, authority.certificate, next);

@@ -115,6 +115,10 @@ export const es: TourCatalogue = {
   'provider.again': 'La siguiente entrada con el proveedor',
   'provider.challenge': 'el proveedor solo no abre ninguna sesión: la cuenta pide un segundo factor ({methods})',
   'provider.sessions': 'el código abre la sesión; sesiones abiertas de la cuenta: {count}',
+  'own_data.title': 'Una estudiante se lleva sus datos en un archivo',
+  'own_data.ready':
+    'la exportación está lista: {sections} secciones, {bytes} bytes; el archivo se elimina a las {until}',
+  'own_data.file': 'descargado: un ZIP con export.json y los archivos de la estudiante',
   'bounces.title': 'Dos proveedores de correo informan de devoluciones, cada uno con sus palabras',
   'bounces.recorded': '{email} fue devuelto: {at}',
   'bounces.after': 'la próxima campaña omite estas direcciones; estudiantes bloqueados: {suppressed}',

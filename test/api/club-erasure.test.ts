@@ -41,14 +41,17 @@ describe('erasure of a club', () => {
     it('answers 202 with the record, which begins 14 days later', async () => {
       const { status, body } = await ask();
       expect(status).to.equal(202);
-      const { requested_at: requestedAt, id } = body.data;
+      const { requested_at: requestedAt, id, certificate_url: certificateUrl } = body.data;
       expect(body.data).to.deep.equal({
         id,
         status: 'planned',
         requested_at: requestedAt,
         requested_by: club.owner.id,
         erases_at: new Date(Date.parse(requestedAt) + 14 * day).toISOString(),
+        certificate_url: certificateUrl,
       });
+      const certificate = await call('GET', new URL(certificateUrl).pathname);
+      expect(certificate.body.data).to.include({ kind: 'club', status: 'planned', begins_at: body.data.erases_at });
       expect(Math.abs(Date.parse(requestedAt) - Date.now())).to.be.below(60_000);
     });
 

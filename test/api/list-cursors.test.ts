@@ -86,7 +86,7 @@ describe('cursors of lists', () => {
       'listMediaUsage',
       'listOwnSessions',
     ]);
-    expect(lists).to.have.length(65);
+    expect(lists).to.have.length(69);
   });
 
   for (const operation of lists)

@@ -22,6 +22,7 @@ const explained: Readonly<Record<string, string>> = {
   StudentImportRow: 'is a report that is deleted after 90 days; its effects are exported',
   MediaUse: 'follows from the records that name the file',
   ClubExport: 'is the export itself',
+  StudentDataExport: 'is the export of a student, which is deleted after 90 days',
   WebhookEnvelope: 'is the log of the last 30 days, which GET …/events reads',
 };
 

@@ -250,9 +250,13 @@ async function fillWebhooks({ records }: FurnishedClub): Promise<void> {
   });
 }
 
-async function fillMedia({ records }: FurnishedClub): Promise<void> {
+async function fillMedia({ id: clubId, records }: FurnishedClub): Promise<void> {
   const files = await copy('media', records.file, created);
-  await copy('media', records.assignmentFile, created);
+  // An export of the club lists only stored files.
+  await copy('media', records.assignmentFile, {
+    ...created,
+    changes: () => ({ object_key: `media/${clubId}/${text()}`, size_bytes: 100 }),
+  });
   await copy('media_folders', records.folder, {
     changes: (number) => ({ name: names[number], folded_name: names[number] }),
   });

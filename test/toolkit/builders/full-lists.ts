@@ -77,6 +77,8 @@ export async function buildFullLists(): Promise<FurnishedClub> {
     fillWebhooks(club),
     fillMedia(club),
   ]);
+  // The export has the files that were stored before it was ready.
+  await (await testDatabase()).query('UPDATE club_exports SET ready_at = now() WHERE club_id = $1', [club.id]);
   return club;
 }
 

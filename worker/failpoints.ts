@@ -1,7 +1,6 @@
 /**
  * A test can end this process at a failpoint, to check the state that a crash there leaves behind. The variable `FAILPOINT` names one of
- * these
- * failpoints:
+ * these failpoints:
  * - a step of a delivery: `claimed`, `posted`
  * - a first attempt without a run: `direct_claimed`, `direct_posted`, `direct_recorded`
  * - the relay: `fanned_out`, `wake_sent`, `handed_over` (lost direct attempts were given to runs)
@@ -21,6 +20,11 @@
  * - a step of a charge for overage: `overage_claimed`, `overage_searched` (no item was found), `overage_keyed` (the terms are fixed),
  *   `overage_charged` (not recorded), `overage_recorded`
  * - a delivery report in the mailbox: `report_recorded` (not deleted), `report_deleted` (the progress is not recorded)
+ * - a step of a student's export: `export_claimed`, `export_written` (on the disk of the worker), `export_uploaded` (not recorded),
+ *   `export_recorded`
+ * - a step of a club's export: `club_export_piece_stored` (not recorded), `club_export_piece_recorded`, `club_export_archive_stored`
+ * - a batch of rows of an erased club: `erased_rows_written` (not committed), `erased_rows_recorded`
+ * - a step of a club's erasure, before its record: `erasure_closing`, `erasure_rows`, `erasure_runs`, `erasure_objects`
  * - a step that completes a course for students: `course_page_read`, `course_student_judged` (committed), `course_page_recorded`
  *
  * @returns a function that ends the process, like SIGKILL does, when the process first reaches the failpoint

@@ -64,6 +64,8 @@ export type ClubErasureStep =
 type Claimed = Claim & Pick<Erasure, 'status' | 'erasesAt' | 'remindedAt' | 'closedAt' | 'emptyLooks'>;
 type Changes = Partial<Pick<Erasure, 'status' | 'looksAt' | 'remindedAt' | 'closedAt' | 'completedAt' | 'emptyLooks'>>;
 
+type Failpoint = 'erasure_closing' | 'erasure_rows' | 'erasure_runs' | 'erasure_objects';
+
 /** The result of an action: the changes of the row, and the table whose rows are next. */
 interface Progress {
   changes: Changes;
@@ -106,8 +108,10 @@ async function act(deps: ClubErasureDeps, clubId: Id, claimed: Claimed, now: Dat
     await awaitBeginning(deps, clubId, claimed, now);
     return undefined;
   }
+  if (claimed.status === 'completed') return undefined;
   const { changes, table } = await actions[claimed.status](deps, { clubId, erasureId: claimed.id }, claimed, now);
-  await deps.failpoint(`erasure_${claimed.status}`);
+  const failpoint: Failpoint = `erasure_${claimed.status}`;
+  await deps.failpoint(failpoint);
   await lease.record(deps.db, claimed, changes);
   return table;
 }
@@ -133,7 +137,7 @@ interface Subject {
 /** The action of each state after the wait. */
 const actions: Readonly<
   Record<
-    Exclude<ErasureStatus, 'planned'>,
+    Exclude<ErasureStatus, 'planned' | 'completed'>,
     (deps: ClubErasureDeps, subject: Subject, claimed: Claimed, now: Date) => Promise<Progress>
   >
 > = {
@@ -173,7 +177,6 @@ const actions: Readonly<
       return { changes: { looksAt: now }, ...(next !== undefined && { table: next }) };
     return { changes: { status: 'completed', completedAt: now, looksAt: null } };
   },
-  completed: async () => ({ changes: {} }),
 };
 
 async function readState(db: Queries, id: Id, now: number, table: string | undefined): Promise<ClubErasureStep> {

@@ -2,6 +2,7 @@
  * Tests that only ids remain after the erasure of a club, in every table, in Temporal, in the logs and in the buckets. Another club keeps
  * every row, object and answer.
  */
+import { retentionActivities } from '../../activities/retention.ts';
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { NativeConnection } from '@temporalio/worker';
 import { expect } from 'chai';
@@ -22,7 +23,7 @@ import { buildFurnishedClub, type FurnishedClub } from '../toolkit/builders/furn
 import { until } from '../toolkit/drive/until.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
-import { testBucket } from '../toolkit/stack/storage.ts';
+import { testBucket, testObjectStore } from '../toolkit/stack/storage.ts';
 import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
@@ -79,6 +80,9 @@ describe('the erasure of a club', function () {
       await parkDeliveries(id);
       await openRuns(id);
     }
+    // The upkeep of the worker would change both clubs, for example by processing old files.
+    const { retain } = retentionActivities({ ...(await testDeps()), storage: await testObjectStore() });
+    while ((await retain(Date.now())).more);
     needles = {
       'id of the club': club.id,
       'id of a student': club.student.id,
@@ -262,9 +266,9 @@ describe('the erasure of a club', function () {
 
   it('counts the objects of each bucket and the runs', () => {
     const { buckets, runs } = later.counts;
-    expect(buckets?.['public']).to.be.at.least(1);
-    expect(buckets?.['private']).to.be.at.least(6);
-    expect(runs).to.equal(earlier.runs);
+    expect(buckets?.['public']).to.be.at.least(2);
+    expect(buckets?.['private']).to.be.at.least(5);
+    expect(runs).to.be.at.least(earlier.runs); // the sweeper starts runs meanwhile
   });
 
   it('terminates open runs of every type', () => {

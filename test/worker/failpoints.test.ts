@@ -11,7 +11,7 @@ describe('the list of failpoints', () => {
     const list = 'worker/failpoints.ts';
     const files = globSync('{activities,domain,worker}/**/*.ts', { cwd: projectDirectory });
     const code = files.filter((file) => file !== list).map(read);
-    const passed = code.flatMap((text) => namesIn(text, /\bfailpoint\('(\w+)'\)/g));
+    const passed = code.flatMap((text) => namesIn(text, /\bfailpoint(?:\?\.)?\('(\w+)'\)/g));
     const typed = code
       .flatMap((text) => namesIn(text, /\b(?:failpoint: \(name: |Failpoint = )('\w+'(?: \| '\w+')*)/g))
       .flatMap((union) => namesIn(union, /'(\w+)'/g));

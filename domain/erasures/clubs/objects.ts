@@ -13,7 +13,7 @@ export const objectPrefixes = (clubId: Id) =>
     { bucket: 'private', prefix: `certificates/${clubId}/` },
     { bucket: 'private', prefix: `student-imports/${clubId}/` },
     { bucket: 'private', prefix: `exports/${clubId}/` },
-    { bucket: 'private', prefix: `mail/${clubId}/` },
+    { bucket: 'public', prefix: `mail/${clubId}/` },
   ] as const;
 
 /**

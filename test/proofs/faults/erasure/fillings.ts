@@ -7,14 +7,16 @@ import { readTables, type Column, type Table } from './tables.ts';
 type Row = Record<string, unknown>;
 
 const now = new Date().toISOString();
+/** The upkeep removes a row that has expired, and works on a row that is due. */
+const inDays = new Date(Date.now() + 20 * 86_400_000).toISOString();
 
 /** Columns that a check of the table demands, or that a row under way must not have. `null` leaves a column out. */
 const demanded: Readonly<Record<string, Row>> = {
   agent_charges: { settled_at: now, cost_micros: 1 },
   agent_materials: { course_id: null },
   assignment_reviews: { comment: 'Well tied.' },
+  club_sign_in_rules: { required_provider_id: null },
   club_branding: { accent_color: '#102030' },
-  course_completion_looks: { looks_at: '2099-01-01' },
   mail_clicks: { machine: false },
   mails: { status: 'sent', run_id: null, step_id: null, digest_id: null },
   one_time_tokens: {
@@ -39,6 +41,7 @@ const ofService: ReadonlySet<string> = new Set([
   'erasures',
   'facts', // the arrivals of the proof write facts and wakes
   'failing_steps',
+  'leftover_objects', // the upkeep erases the object and the row
   'media_moves', // a move would look for the object of a furnished file
   'rate_limit_counters',
   'releases',
@@ -138,16 +141,18 @@ function valueOf(
   if (name === 'administrator_id' || parent === 'administrators') return club.owner.id;
   const ids: readonly Row[] = filled.get(parent ?? parentBy(name, filled)) ?? [];
   if (ids[0] !== undefined && 'id' in ids[0]) return ids[0]['id'];
-  return isRequired ? (permitted ?? plainValue(type)) : undefined;
+  return isRequired ? (permitted ?? plainValue(type, name)) : undefined;
 }
 
 /** Some columns refer to rows without a foreign key: `delivery_id` of an attempt names a webhook delivery. */
 function parentBy(name: string, filled: ReadonlyMap<string, readonly Row[]>): string {
   const noun = name.replace(/_id$/, '');
-  return [`webhook_${noun === 'delivery' ? 'deliverie' : noun}s`, `${noun}s`].find((one) => filled.has(one)) ?? '';
+  const nouns = `${noun === 'delivery' ? 'webhook_deliverie' : noun}s`;
+  return [nouns, ...filled.keys()].find((one) => filled.has(one) && (one === nouns || one.endsWith(`_${nouns}`))) ?? '';
 }
 
-function plainValue(type: string): unknown {
+function plainValue(type: string, name: string): unknown {
+  if (/(expires_at|_until|looks_at|erases_at|due_at)$/.test(name)) return inDays;
   if (type.endsWith('[]')) return [];
   if (type === 'uuid') return newId();
   if (type === 'bytea') return `\\x${randomBytes(32).toString('hex')}`;

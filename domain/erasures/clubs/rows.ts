@@ -38,7 +38,7 @@ export interface ErasedClub {
 }
 
 /** A row of the club has a child in another club. Nothing was erased in the transaction. */
-export class RowOfAnotherClub extends Error {
+class RowOfAnotherClub extends Error {
   override name = 'RowOfAnotherClub';
   code = 'row_of_another_club';
 }

@@ -32,25 +32,32 @@ const demanded: Readonly<Record<string, Row>> = {
   test_mails: { status: 'sent' },
   transactional_mails: { status: 'sent', administrator_id: null, invitation_id: null, session_sequence: null },
   webhook_attempts: { trigger: 'schedule', outcome: 'http_error' },
-  webhook_listeners: { administrator_id: null },
 };
 
 /** These tables belong to the whole service. */
 const ofService: ReadonlySet<string> = new Set([
+  'code_failure_counts',
   'erasures',
   'facts', // the arrivals of the proof write facts and wakes
   'failing_steps',
   'leftover_objects', // the upkeep erases the object and the row
+  'mail_notice_receipts',
   'phone_codes', // has codes of administrators
   'media_moves', // a move would look for the object of a furnished file
   'rate_limit_counters',
+  'recovery_codes',
   'releases',
+  'report_mailboxes',
   'running_processes',
   'schema_contractions',
+  'second_factors', // belongs to administrators
+  'spent_passkey_challenges',
+  'spent_sign_ins',
   'upkeep_rounds',
   'typeorm_metadata',
   'vault_secrets',
   'wakes',
+  'webhook_listeners', // the upkeep removes a listener without a stream
 ]);
 
 interface Furnished {

@@ -320,12 +320,9 @@ async function untilErased(scene: Scene, clubs: readonly ProofClub[]): Promise<n
   return untilDone(count);
 }
 
-/**
- * A step that fails when its row is already erased leaves its fault. The upkeep forgets a fault after some hours without a repetition; here
- * these hours are over.
- */
+/** A step that fails when its row is already erased leaves its fault, which the upkeep forgets after ten minutes. They are over here. */
 async function forgetFaults({ source }: Scene): Promise<void> {
-  await untilDone(() => source.query(`UPDATE failing_steps SET retry_at = retry_at - interval '2 days'`));
+  await untilDone(() => source.query(`UPDATE failing_steps SET retry_at = retry_at - interval '1 hour'`));
 }
 
 async function standing(source: DataSource, clubs: readonly ProofClub[]): Promise<string> {

@@ -14,6 +14,7 @@ const everyMs = 20;
 /** @returns a function that ends the watch, and tells the longest transaction of all connections of the service */
 export async function watchTransactions(databaseUrl: string): Promise<{ stop: () => Promise<LongTransaction> }> {
   const client = new pg.Client({ connectionString: databaseUrl });
+  client.on('error', () => undefined); // the stack ends after another error
   await client.connect();
   let longest: LongTransaction = { ms: 0, statement: '' };
   let isOver = false;
@@ -31,6 +32,7 @@ export async function watchTransactions(databaseUrl: string): Promise<{ stop: ()
       await sleep(everyMs);
     }
   })();
+  watching.catch(() => undefined); // `stop` throws the error
   return {
     async stop() {
       isOver = true;

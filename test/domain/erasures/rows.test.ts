@@ -199,6 +199,18 @@ describe('the rows of a club', function () {
       expect(statements.at(-1)).to.equal(0);
     });
 
+    it('include the body of a test message, which names no club', async () => {
+      const { db } = await testDeps();
+      const [club, event] = [await buildClub(), newId()];
+      await source.query(
+        `INSERT INTO webhook_events (id, club_id, type, occurred_at, created_at) VALUES ($1, $2, 'webhook.test', now(), now())`,
+        [event, club.id],
+      );
+      await source.query(`INSERT INTO webhook_bodies (event_id, created_at, body) VALUES ($1, now(), '{}')`, [event]);
+      await eraseClubRows({ db, clubRows }, { clubId: club.id, erasureId: null }, 60_000);
+      expect(await source.query(`SELECT FROM webhook_bodies WHERE event_id = $1`, [event])).to.deep.equal([]);
+    });
+
     it('stop at the end of the time, and name the next table', async () => {
       const { db } = await testDeps();
       const club = await buildClub();

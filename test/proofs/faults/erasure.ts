@@ -32,6 +32,7 @@ import { tallyErasures, type ErasureTally, type Remains } from './erasure/tally.
 import { untilDone } from './patience.ts';
 import { elapsedSeconds, progress } from './progress.ts';
 import { between } from './ranges.ts';
+import { triggerRetention } from './retention.ts';
 import { killAtStep } from './steps.ts';
 import { killInTurn } from './turns.ts';
 import { onGround, type Ground, type Victim } from './victims.ts';
@@ -72,6 +73,8 @@ const stateWithinMs = 5 * 60_000;
 const deadlineMs = 20 * 60_000;
 /** Until nothing changes any more before the erasures, and after them. */
 const quietWithinMs = 8 * 60_000;
+/** Longer than a round of the upkeep, and than the pauses of the relay and of repeated steps. */
+const quietForMs = 40_000;
 const lookEveryMs = 2_000;
 const statuses: readonly ErasureStatus[] = ['planned', 'closing', 'rows', 'runs', 'objects', 'completed'];
 
@@ -149,6 +152,7 @@ async function eraseWhileKilling(scene: Scene, students: number): Promise<number
   await untilStatus(source, 'objects', clubs, deadlineMs);
   await arrivals.stop();
   const erased = await untilErased(scene, clubs);
+  await forgetFaults(scene);
   const after = await untilQuiet(scene);
   const tally = tallyErasures(before, after, traces);
   print(
@@ -176,7 +180,17 @@ async function buildErasedClubs({ ground, source, db, buckets }: Scene, students
     );
   }
   await source.query('ANALYZE');
+  await untilSent(source);
   return clubs;
+}
+
+/** Waits until the relay has started the runs. Otherwise the erasure would delete the wakes, and would find no runs. */
+async function untilSent(source: DataSource): Promise<void> {
+  const deadline = performance.now() + stateWithinMs;
+  for (let wakes = 1; wakes > 0 && performance.now() < deadline; await sleep(lookEveryMs)) {
+    const [row] = await source.query<{ wakes: number }[]>(`SELECT count(*)::int AS wakes FROM wakes`);
+    wakes = row?.wakes ?? 0;
+  }
 }
 
 /** @returns the ids of the clubs, and of all their students and members, as far as they are not accounts of administrators */
@@ -306,6 +320,11 @@ async function untilErased(scene: Scene, clubs: readonly ProofClub[]): Promise<n
   return untilDone(count);
 }
 
+/** A step that fails when its row is already erased leaves its fault, which the upkeep forgets after ten minutes. They are over here. */
+async function forgetFaults({ source }: Scene): Promise<void> {
+  await untilDone(() => source.query(`UPDATE failing_steps SET retry_at = retry_at - interval '1 hour'`));
+}
+
 async function standing(source: DataSource, clubs: readonly ProofClub[]): Promise<string> {
   const rows = await untilDone(() =>
     source.query<{ line: string }[]>(
@@ -322,7 +341,8 @@ async function untilQuiet(scene: Scene): Promise<Remains> {
   const ends = performance.now() + quietWithinMs;
   let last = await readRemains(scene);
   for (;;) {
-    await sleep(40_000); // longer than the pauses of the relay and of the first repetitions of steps
+    await triggerRetention(scene.ground);
+    await sleep(quietForMs);
     const next = await readRemains(scene);
     const { rowsLeft, othersChanged } = tallyErasures(last, next, { ids: new Set(), words: [] });
     const changed = [...rowsLeft, ...othersChanged];

@@ -5,7 +5,6 @@
  * item for each club and month.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ScheduleClient } from '@temporalio/client';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../../config.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
@@ -14,13 +13,13 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { connectCommand } from '../../../worker/temporal/connection.ts';
 import { startStripe, type StripeServer } from '../../toolkit/fakes/stripe-server.ts';
 import { buildBilledClub, lastMonths, postEvents, type BilledClub } from './overage/scene.ts';
 import { tallyOverages, type OverageTally } from './overage/tally.ts';
 import { untilDone } from './patience.ts';
 import { elapsedSeconds, progress } from './progress.ts';
 import { between } from './ranges.ts';
+import { triggerRetention } from './retention.ts';
 import { killAtStep, killWorkerAtStatement } from './steps.ts';
 import { killInTurn } from './turns.ts';
 import { onGround, victims as processes, type Ground, type Victim } from './victims.ts';
@@ -138,21 +137,6 @@ async function exceedInMonth(source: DataSource, { clubId }: BilledClub, month: 
      INSERT INTO overage_turns (club_id, turns_at) VALUES ($1, $3) ON CONFLICT (club_id) DO UPDATE SET turns_at = excluded.turns_at`,
     [clubId, month, turnsAt],
   );
-}
-
-/** The schedule runs once a minute. More runs leave less time without work. */
-async function triggerRetention(ground: Ground): Promise<void> {
-  const { temporal } = readConfig(ground.env);
-  try {
-    const connection = await connectCommand(temporal);
-    try {
-      await new ScheduleClient({ connection, namespace: temporal.namespace }).getHandle('retention').trigger();
-    } finally {
-      await connection.close();
-    }
-  } catch {
-    // Temporal is dead, or the worker has not created the schedule yet. The schedule runs later.
-  }
 }
 
 /** The processor loses answers, and forgets keys. @returns a function that ends the trouble */

@@ -65,7 +65,7 @@ export function startArrivals(
 async function commitFact(db: Database, { id: clubId }: ProofClub): Promise<keyof Count> {
   return db.transaction(async (tx) => {
     const student = await tx.one<{ id: Id }>(sql`
-      SELECT id FROM (SELECT id FROM students WHERE club_id = ${clubId} LIMIT ${students}) some ORDER BY random() LIMIT 1`);
+      SELECT id FROM (SELECT id FROM students WHERE club_id = ${clubId} LIMIT ${students}) sample ORDER BY random() LIMIT 1`);
     const locked = student && (await tx.one(sql`SELECT 1 FROM students WHERE id = ${student.id} FOR KEY SHARE`));
     if (!student || !locked) return 'refused';
     await recordFact(tx, { clubId, studentId: student.id, type: 'student.updated', occurredAt: new Date() });

@@ -44,7 +44,8 @@ export async function buildProofClub(source: DataSource): Promise<{ club: ProofC
 async function settleRows(source: DataSource, { id }: { id: Id }): Promise<void> {
   await source.query(`UPDATE mail_domains SET looks_at = now() + interval '20 days' WHERE club_id = $1`, [id]);
   await source.query(
-    `UPDATE media SET looks_at = now() + interval '20 days' WHERE club_id = $1 AND looks_at IS NOT NULL`,
+    `UPDATE media SET processed_at = coalesce(processed_at, now()), looks_at = CASE WHEN looks_at IS NOT NULL THEN now() + interval '20 days' END
+      WHERE club_id = $1`,
     [id],
   );
 }

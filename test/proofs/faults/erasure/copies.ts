@@ -100,6 +100,7 @@ async function insertCopies(
   );
   const expressions = copied.map(({ name, type }) => {
     const value = row[name];
+    if (varied.has(name) && /^(smallint|integer|bigint)/.test(type)) return `base."${name}" + n`;
     if (name === 'seq') return `nextval(pg_get_serial_sequence('${table.name}', 'seq'))`;
     if (isMapped(name) || (varied.has(name) && type === 'uuid')) return copiedId(String(value), number);
     if (hourly[table.name]?.includes(name)) return `base."${name}" + n * interval '1 hour'`;
@@ -118,10 +119,16 @@ async function insertCopies(
   return rowCount ?? 0;
 }
 
-/** The column of a unique key that may differ between two copies. */
-function variable({ columns }: Table, names: readonly string[]): string {
-  const able = names.filter((name) => /^(uuid|text|bytea)/.test(columns.find((one) => one.name === name)?.type ?? ''));
-  return able.findLast((name) => name !== 'club_id') ?? '';
+/** The column of a unique key that may differ between two copies: no reference, and if possible no number. */
+function variable({ columns, references }: Table, names: readonly string[]): string {
+  const typed = (type: RegExp) =>
+    names.findLast(
+      (name) =>
+        name !== 'club_id' &&
+        !references.some(({ column }) => column === name) &&
+        type.test(columns.find((one) => one.name === name)?.type ?? ''),
+    );
+  return typed(/^(uuid|text|bytea)/) ?? typed(/^(smallint|integer|bigint)/) ?? '';
 }
 
 /** The beginning stays, because partitions and orders depend on it. */

@@ -7,14 +7,16 @@ import { readTables, type Column, type Table } from './tables.ts';
 type Row = Record<string, unknown>;
 
 const now = new Date().toISOString();
+/** The upkeep removes a row that has expired, and works on a row that is due. */
+const inDays = new Date(Date.now() + 20 * 86_400_000).toISOString();
 
 /** Columns that a check of the table demands, or that a row under way must not have. `null` leaves a column out. */
 const demanded: Readonly<Record<string, Row>> = {
   agent_charges: { settled_at: now, cost_micros: 1 },
   agent_materials: { course_id: null },
   assignment_reviews: { comment: 'Well tied.' },
+  club_sign_in_rules: { required_provider_id: null },
   club_branding: { accent_color: '#102030' },
-  course_completion_looks: { looks_at: '2099-01-01' },
   mail_clicks: { machine: false },
   mails: { status: 'sent', run_id: null, step_id: null, digest_id: null },
   one_time_tokens: {
@@ -25,29 +27,37 @@ const demanded: Readonly<Record<string, Row>> = {
   },
   overage_charges: { status: 'failed', item_id: null, charged_at: null, settled_at: now },
   passkeys: { administrator_id: null, name: 'Phone' },
-  phone_codes: { status: 'sent' },
   space_digests: { ended_at: now },
   student_import_rows: { outcome: 'failed', code: 'row_too_long', student_id: null },
   test_mails: { status: 'sent' },
   transactional_mails: { status: 'sent', administrator_id: null, invitation_id: null, session_sequence: null },
   webhook_attempts: { trigger: 'schedule', outcome: 'http_error' },
-  webhook_listeners: { administrator_id: null },
 };
 
 /** These tables belong to the whole service. */
 const ofService: ReadonlySet<string> = new Set([
+  'code_failure_counts',
   'erasures',
   'facts', // the arrivals of the proof write facts and wakes
   'failing_steps',
+  'leftover_objects', // the upkeep erases the object and the row
+  'mail_notice_receipts',
+  'phone_codes', // has codes of administrators
   'media_moves', // a move would look for the object of a furnished file
   'rate_limit_counters',
+  'recovery_codes',
   'releases',
+  'report_mailboxes',
   'running_processes',
   'schema_contractions',
+  'second_factors', // belongs to administrators
+  'spent_passkey_challenges',
+  'spent_sign_ins',
   'upkeep_rounds',
   'typeorm_metadata',
   'vault_secrets',
   'wakes',
+  'webhook_listeners', // the upkeep removes a listener without a stream
 ]);
 
 interface Furnished {
@@ -138,16 +148,18 @@ function valueOf(
   if (name === 'administrator_id' || parent === 'administrators') return club.owner.id;
   const ids: readonly Row[] = filled.get(parent ?? parentBy(name, filled)) ?? [];
   if (ids[0] !== undefined && 'id' in ids[0]) return ids[0]['id'];
-  return isRequired ? (permitted ?? plainValue(type)) : undefined;
+  return isRequired ? (permitted ?? plainValue(type, name)) : undefined;
 }
 
 /** Some columns refer to rows without a foreign key: `delivery_id` of an attempt names a webhook delivery. */
 function parentBy(name: string, filled: ReadonlyMap<string, readonly Row[]>): string {
   const noun = name.replace(/_id$/, '');
-  return [`webhook_${noun === 'delivery' ? 'deliverie' : noun}s`, `${noun}s`].find((one) => filled.has(one)) ?? '';
+  const nouns = `${noun === 'delivery' ? 'webhook_deliverie' : noun}s`;
+  return [nouns, ...filled.keys()].find((one) => filled.has(one) && (one === nouns || one.endsWith(`_${nouns}`))) ?? '';
 }
 
-function plainValue(type: string): unknown {
+function plainValue(type: string, name: string): unknown {
+  if (/(expires_at|_until|looks_at|erases_at|due_at)$/.test(name)) return inDays;
   if (type.endsWith('[]')) return [];
   if (type === 'uuid') return newId();
   if (type === 'bytea') return `\\x${randomBytes(32).toString('hex')}`;

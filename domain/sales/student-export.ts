@@ -33,8 +33,7 @@ export const exportSales: ExportStudent = ({ clubId, studentId }) => ({
       present({ body, email, ...notice }) {
         const fields = body instanceof Buffer ? buyerFieldsOf(body) : [];
         // A notice that was not processed may have the student's address as that of an affiliate. Then its buyer is another person.
-        const isBuyer =
-          notice['status'] === 'processed' || fields.some(({ value }) => foldEmail(value) === email);
+        const isBuyer = notice['status'] === 'processed' || fields.some(({ value }) => foldEmail(value) === email);
         return { ...notice, buyer: isBuyer ? fields : [] };
       },
     },

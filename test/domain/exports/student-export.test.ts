@@ -201,7 +201,9 @@ describe('the data about a buyer', () => {
       ({ exportStudent }) => exportStudent?.({ clubId: newId(), studentId: newId() }).sections.sales_notices ?? [],
     );
     const body = Buffer.from(JSON.stringify({ buyer: { email: buyer }, affiliate: { email: 'stella@example.com' } }));
-    return sections.map(({ present }) => present?.({ id: newId(), status, body, email: 'stella@example.com' })['buyer']);
+    return sections.map(
+      ({ present }) => present?.({ id: newId(), status, body, email: 'stella@example.com' })['buyer'],
+    );
   }
 
   it('is shown to the buyer whose notice waits', async () => {
@@ -211,9 +213,7 @@ describe('the data about a buyer', () => {
   });
 
   it('is shown to the student of a processed notice, also after a change of the address', async () => {
-    expect(await shown('processed', 'old@example.com')).to.deep.equal([
-      [{ ...ofStudent, value: 'old@example.com' }],
-    ]);
+    expect(await shown('processed', 'old@example.com')).to.deep.equal([[{ ...ofStudent, value: 'old@example.com' }]]);
   });
 
   it('is not shown to another person whose address the notice has', async () => {

@@ -94,6 +94,11 @@ export interface ClubRows {
   by: 'club' | 'scan' | { parent: Entity; column: string } | { empty: string };
   /** Tables that the rows refer to without a foreign key. The rows are erased before them. */
   refersTo?: readonly Entity[];
+  /**
+   * No foreign key protects the rows, and whoever inserts a row locks its parent first. The erasure locks the parents before it deletes
+   * them, and looks again for such rows: without its parent, nothing would find a row.
+   */
+  mayArrive?: true;
 }
 
 type ExportDocument = RecordOf<'StudentExport'>;

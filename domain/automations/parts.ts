@@ -29,7 +29,11 @@ export const automationsParts = {
     { of: AutomationReference, by: { parent: AutomationVersion, column: 'versionId' } },
     { of: AutomationRun, by: { parent: Automation, column: 'automationId' } },
     { of: AutomationRunStep, by: { parent: AutomationRun, column: 'runId' } },
-    { of: AutomationStepChange, by: { parent: AutomationVersion, column: 'versionId' } },
+    {
+      of: AutomationStepChange,
+      by: { parent: AutomationVersion, column: 'versionId' },
+      refersTo: [AutomationStepTally],
+    },
     { of: AutomationStepTally, by: { parent: AutomationVersion, column: 'versionId' } },
     { of: AutomationVersion, by: { parent: Automation, column: 'automationId' } },
   ],

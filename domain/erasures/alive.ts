@@ -9,12 +9,10 @@ import { listMarkers, type MarkedErasure } from './markers.ts';
 /** One query looks up at most this many ids of a kind. */
 const idsPerQuery = 500;
 
-/** An erasure writes its row in the transaction that erases the rows. So an administrator without such a row is alive. */
 const aliveRows: Readonly<Record<ErasureKind, (ids: readonly Id[]) => Sql>> = {
   student: (ids) => sql`SELECT id, club_id AS "clubId" FROM students WHERE id = ANY(${ids}) AND removed_at IS NULL`,
-  administrator: (ids) => sql`
-    SELECT id, NULL::uuid AS "clubId" FROM administrators account
-     WHERE id = ANY(${ids}) AND NOT EXISTS (SELECT FROM erasures WHERE subject_id = account.id)`,
+  administrator: (ids) =>
+    sql`SELECT id, NULL::uuid AS "clubId" FROM administrators WHERE id = ANY(${ids}) AND removed_at IS NULL`,
   // The erasure of a planned club has not begun.
   club: (ids) => sql`
     SELECT id, id AS "clubId" FROM clubs club

@@ -10,6 +10,7 @@ import type { Database, Queries } from '../../platform/infra/postgres/database.t
 import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
+import { hasPaidPlan } from '../billing/paid-plan.ts';
 import type { ClubRows, CloseClub } from '../questions.ts';
 import { closeClub } from './closing.ts';
 import { remindOfErasure } from './mails.ts';
@@ -21,6 +22,8 @@ import { terminateClubRuns } from './clubs/runs.ts';
 export const erasureRules = {
   /** The owners and admins get a reminder this long before the erasure begins. */
   reminderMs: 3 * 86_400_000,
+  /** While the club pays for a plan, the erasure does not begin. It looks again after this time (DEC-277). */
+  paidMs: 86_400_000,
   /** The time in which one step closes the club, or erases rows or objects. */
   stepMs: 3_000,
   /** Longer than a step may take, so that the next step can claim the row soon after the death of a worker. */
@@ -116,14 +119,23 @@ async function act(deps: ClubErasureDeps, clubId: Id, claimed: Claimed, now: Dat
   return table;
 }
 
-/** Waits for the reminder, and for the beginning. The reminder is requested in the transaction that records it. */
+/**
+ * Waits for the reminder, and for the beginning. The reminder is requested in the transaction that records it. The lock of the club lets no
+ * member leave meanwhile, so no mail has the address of an erased account (ERS-45).
+ */
 async function awaitBeginning({ db, vault }: ClubErasureDeps, clubId: Id, claimed: Claimed, now: Date): Promise<void> {
   const { erasesAt, remindedAt } = claimed;
-  if (erasesAt <= now) return lease.record(db, claimed, { status: 'closing', looksAt: now });
+  if (erasesAt <= now) {
+    // Nobody could cancel the subscription of an erased club, and the processor would charge for it for ever.
+    if (await hasPaidPlan(db, clubId))
+      return lease.record(db, claimed, { looksAt: new Date(now.getTime() + erasureRules.paidMs) });
+    return lease.record(db, claimed, { status: 'closing', looksAt: now });
+  }
   const remindsAt = new Date(erasesAt.getTime() - erasureRules.reminderMs);
   if (remindedAt !== null || remindsAt > now)
     return lease.record(db, claimed, { looksAt: remindedAt === null ? remindsAt : erasesAt });
   await db.transaction(async (tx) => {
+    await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
     await remindOfErasure(tx, vault, clubId, now);
     await lease.record(tx, claimed, { remindedAt: now, looksAt: erasesAt });
   });

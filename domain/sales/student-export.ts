@@ -1,5 +1,6 @@
 /** The data of the context `sales` in the export of a student: purchases, subscriptions, and notices with their buyer (EXP-3). */
 import type { ExportStudent } from '../questions.ts';
+import { foldEmail } from '../../platform/core/text/text.policy.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { buyerFieldsOf } from './notices/buyer-fields.ts';
 
@@ -23,12 +24,18 @@ export const exportSales: ExportStudent = ({ clubId, studentId }) => ({
     },
     sales_notices: {
       records: sql`
-        SELECT id, platform, status, received_at, body FROM sales_notices
+        SELECT id, platform, status, received_at, body, (SELECT email FROM students WHERE id = ${studentId}) AS email
+          FROM sales_notices
          WHERE student_id = ${studentId}
             OR (club_id = ${clubId} AND student_id IS NULL AND body IS NOT NULL
                 AND addresses @> ARRAY[(SELECT email FROM students WHERE id = ${studentId})])
          ORDER BY received_at, id`,
-      present: ({ body, ...notice }) => ({ ...notice, buyer: body instanceof Buffer ? buyerFieldsOf(body) : [] }),
+      present({ body, email, ...notice }) {
+        const fields = body instanceof Buffer ? buyerFieldsOf(body) : [];
+        // A notice that was not processed may have the student's address as that of an affiliate. Then its buyer is another person.
+        const isBuyer = notice['status'] === 'processed' || fields.some(({ value }) => foldEmail(value) === email);
+        return { ...notice, buyer: isBuyer ? fields : [] };
+      },
     },
   },
 });

@@ -28,11 +28,11 @@ export const webhooksParts = {
     { of: WebhookBody, by: { parent: WebhookEvent, column: 'eventId' } },
     { of: WebhookDelivery, by: { parent: WebhookEndpoint, column: 'endpointId' }, refersTo: [WebhookEvent] },
     { of: WebhookEndpoint, by: 'club' },
-    { of: WebhookEvent, by: { parent: Student, column: 'studentId' } },
+    { of: WebhookEvent, by: { parent: Student, column: 'studentId' }, mayArrive: true },
     { of: WebhookEvent, by: { empty: 'studentId' } },
     { of: WebhookListener, by: 'club' },
     { of: WebhookTally, by: { parent: WebhookEndpoint, column: 'endpointId' } },
-    { of: WebhookTallyChange, by: { parent: WebhookEndpoint, column: 'endpointId' } },
+    { of: WebhookTallyChange, by: { parent: WebhookEndpoint, column: 'endpointId' }, refersTo: [WebhookTally] },
   ],
   retention: [
     { run: ({ db }, now) => retainWebhooks(db, now) },

@@ -85,6 +85,16 @@ describe('exports of clubs', () => {
     expectError(await owner('POST', '/exports'), 'fresh_factor_required');
   });
 
+  it('shows the progress without a fresh factor, but not the address of the archive', async () => {
+    const exportId = await beginClubExport(club);
+    await runClubExport(exportId);
+    clock.advance(11 * minute);
+    const { body } = await owner('GET', `/exports/${exportId}`);
+    expect(body.data).to.include({ status: 'ready' });
+    expect(body.data).not.to.have.property('archive');
+    expect((await owner('GET', '/exports')).body.data[0]).not.to.have.property('archive');
+  });
+
   it('refuses administrators who are no owners', async () => {
     const admin = callsOf(club, (await buildMember(club.id, 'admin')).token);
     for (const [method, path] of [

@@ -11,6 +11,8 @@ export interface TableRows {
   by: WayToRows;
   /** Tables that the rows refer to without a foreign key. */
   refersTo?: readonly string[];
+  /** Rows may arrive until their parents are locked, and no foreign key protects them. */
+  mayArrive?: true;
 }
 
 export interface TableReference {
@@ -27,6 +29,8 @@ export interface ErasureNode {
   /** Columns by which rows of this table refer to rows of the same table. A row is erased only when no row refers to it. */
   ownReferences: readonly string[];
   children: readonly ErasureNode[];
+  /** Rows may arrive until their parents are locked, and no foreign key protects them. */
+  mayArrive?: true;
 }
 
 /**
@@ -50,9 +54,10 @@ export function erasureOrder(
     ...references.filter((one) => one.table !== one.parent && !isCovered(one)),
     ...rows.flatMap(({ table, refersTo = [] }) => refersTo.map((parent) => ({ table, parent }))),
   ];
-  const nodeOf = ({ table, by }: TableRows): ErasureNode => ({
+  const nodeOf = ({ table, by, mayArrive }: TableRows): ErasureNode => ({
     table,
     by,
+    ...(mayArrive && { mayArrive }),
     ownReferences: references.filter((one) => one.table === table && one.parent === table).map(({ column }) => column),
     children: sorted(rows.filter((one) => isBelow(one.by) && one.by.parent === table).map(nodeOf), conditions),
   });

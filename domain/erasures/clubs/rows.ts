@@ -37,6 +37,11 @@ export interface ErasedClub {
   erasureId: Id | null;
 }
 
+/** A row arrived below rows that the transaction was to erase. Nothing was erased in the transaction. */
+class RowArrived extends Error {
+  override name = 'RowArrived';
+}
+
 /** A row of the club has a child in another club. Nothing was erased in the transaction. */
 class RowOfAnotherClub extends Error {
   override name = 'RowOfAnotherClub';
@@ -137,18 +142,44 @@ async function* erasePage(
     for (const child of node.children) yield* eraseNode(erasing, child, below(child, table, page));
     try {
       for (let rest = page; rest.length > 0;) {
-        const size = sizeOf(erasing, table);
-        yield await eraseBatch(erasing, table, [], isOneOf(`row.${keyOf(table).column}`, table, rest.slice(0, size)));
-        rest = rest.slice(size);
+        const keys = rest.slice(0, sizeOf(erasing, table));
+        yield await eraseBatch(erasing, table, [], isOneOf(`row.${keyOf(table).column}`, table, keys), (tx) =>
+          requireNoneBelow(tx, node, table, keys),
+        );
+        rest = rest.slice(keys.length);
       }
       return;
     } catch (error) {
-      if (tries === rowRules.tries || sqlStateOf(error) !== foreignKeyViolation) throw error;
+      const hasArrived = error instanceof RowArrived || sqlStateOf(error) === foreignKeyViolation;
+      if (tries === rowRules.tries || !hasArrived) throw error;
     }
   }
 }
 
 const foreignKeyViolation = '23503';
+
+/**
+ * Locks a page, and looks for rows below it that no foreign key protects. Whoever inserts such a row locks its parent first, so none can
+ * arrive afterwards.
+ * @throws RowArrived
+ */
+async function requireNoneBelow(
+  tx: Transaction,
+  { children }: ErasureNode,
+  table: ErasedTable,
+  page: readonly unknown[],
+): Promise<void> {
+  const arriving = children.filter(({ mayArrive }) => mayArrive);
+  if (arriving.length === 0) return;
+  const key = `row.${keyOf(table).column}`;
+  await tx.run(
+    sql`SELECT FROM ${raw(table.name)} row WHERE ${isOneOf(key, table, page)} ORDER BY ${raw(key)} FOR UPDATE`,
+  );
+  for (const child of arriving) {
+    const arrived = await tx.one(sql`SELECT 1 FROM ${raw(child.table)} row WHERE ${below(child, table, page)} LIMIT 1`);
+    if (arrived) throw new RowArrived(`A row of ${child.table} has arrived.`);
+  }
+}
 
 /** Reads a whole table in the order of its key. A page without rows of the club costs no transaction. */
 async function* eraseByScan(erasing: Erasing, node: ErasureNode): AsyncGenerator<Batch> {
@@ -206,6 +237,7 @@ async function eraseBatch(
   table: ErasedTable,
   ownReferences: readonly string[],
   rows: Sql,
+  prepare: (tx: Transaction) => Promise<void> = async () => {},
 ): Promise<Batch> {
   const { db, clubId, erasureId, failpoint } = erasing;
   const size = sizeOf(erasing, table);
@@ -213,6 +245,7 @@ async function eraseBatch(
   const condition = all([rows, ...unreferred(table, ownReferences)]);
   const erased = await db.transaction(async (tx) => {
     await prepareErasure(tx);
+    await prepare(tx);
     const result = await tx.one<{ count: number; isForeign: boolean }>(erasingRows(table, condition, { clubId, size }));
     if (result?.isForeign)
       throw new RowOfAnotherClub(`A row of ${table.name} belongs to another club than its parent.`);

@@ -22,12 +22,13 @@ export interface ClubTables {
 /** @throws Error if the answers contradict each other or the entities */
 export function clubTables(source: DataSource, answers: readonly ClubRows[]): ClubTables {
   const known = new Map(answers.map(({ of }) => [source.getMetadata(of).tableName, tableFrom(source.getMetadata(of))]));
-  const rows = answers.map(({ of, by, refersTo = [] }): TableRows => {
+  const rows = answers.map(({ of, by, refersTo = [], mayArrive }): TableRows => {
     const metadata = source.getMetadata(of);
     return {
       table: metadata.tableName,
       by: wayOf(source, metadata, by),
       refersTo: refersTo.map((one) => nameOf(source, one)),
+      ...(mayArrive && { mayArrive }),
     };
   });
   return {

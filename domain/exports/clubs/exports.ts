@@ -63,24 +63,28 @@ export async function askForExport(
   });
 }
 
-/** @returns a page of the club's exports, newest first */
-export async function listExports(
-  db: Queries,
-  storage: Signing,
-  clubId: Id,
-  page: PageRequest,
-): Promise<Page<ExportRecord>> {
+/** @returns a page of the club's exports, newest first, without addresses */
+export async function listExports(db: Queries, clubId: Id, page: PageRequest): Promise<Page<ExportRecord>> {
   const { rows, total, next } = await listPage(db, page, {
     columns: exportColumns,
     from: sql`FROM club_exports WHERE club_id = ${clubId}`,
     orderBy: newestFirst(),
   });
-  return { rows: await Promise.all(rows.map((row) => presentSigned(storage, row))), total, next };
+  return { rows: rows.map(presentExport), total, next };
 }
 
-/** @throws DomainError not_found */
-export async function readExport(db: Queries, storage: Signing, clubId: Id, exportId: Id): Promise<ExportRecord> {
-  return presentSigned(storage, await findRow(db, clubId, exportId));
+/**
+ * @param mayDownload whether the record gets the address of the archive
+ * @throws DomainError not_found
+ */
+export async function readExport(
+  db: Queries,
+  storage: Signing,
+  { clubId, exportId }: { clubId: Id; exportId: Id },
+  mayDownload: boolean,
+): Promise<ExportRecord> {
+  const row = await findRow(db, clubId, exportId);
+  return mayDownload ? presentSigned(storage, row) : presentExport(row);
 }
 
 /** @returns a page of the files that a ready export lists and that still exist @throws DomainError not_found */

@@ -221,6 +221,39 @@ describe('the rows of a club', function () {
       expect(rows).to.have.length(1);
     });
 
+    it('are found if a fan-out inserts an event between the erasure of events and of their student', async () => {
+      const { db } = await testDeps();
+      const club = await buildClub();
+      const student = await buildStudent(club.id);
+      let inserted = 0;
+      const insertEvent = async () => {
+        inserted += 1;
+        await source.query(
+          `INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, created_at)
+           SELECT $1, club_id, 'student.updated', id, now(), now() FROM students WHERE id = $2`,
+          [newId(), student.id],
+        );
+      };
+      await insertEvent();
+      const events = async () =>
+        source.query<unknown[]>('SELECT FROM webhook_events WHERE student_id = $1', [student.id]);
+      const failpoint = async (name: string) => {
+        if (name === 'erased_rows_recorded' && inserted < 2 && (await events()).length === 0) await insertEvent();
+      };
+      await eraseClubRows({ db, clubRows, failpoint }, { clubId: club.id, erasureId: null }, 60_000);
+      expect(inserted).to.equal(2);
+      expect(await events()).to.deep.equal([]);
+    });
+
+    it('are erased before the tallies to which a roll-up adds them', () => {
+      const tables = order.flatMap(tablesOf);
+      for (const [changes, tallies] of [
+        ['webhook_tally_changes', 'webhook_tallies'],
+        ['automation_step_changes', 'automation_step_tallies'],
+      ] as const)
+        expect(tables.indexOf(changes), changes).to.be.lessThan(tables.indexOf(tallies));
+    });
+
     it('write no tallies of the erased rows', async () => {
       const { db } = await testDeps();
       const club = await buildClub();

@@ -1,10 +1,15 @@
 /** Tests the steps of the erasure of a club, with the real database and bucket, and without Temporal. */
 import { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { contextsInLockOrder } from '../../../domain/contexts.ts';
+import { beginClubErasureAgain } from '../../../domain/erasures/begin-again.ts';
 import { erasureRules, stepClubErasure, type ClubErasureDeps } from '../../../domain/erasures/step.ts';
 import type { ErasureStatus } from '../../../entities/erasures/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
+import { wakesOf } from '../../toolkit/assert/wakes.ts';
+import { buildPlan } from '../../toolkit/builders/billing.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
@@ -75,6 +80,45 @@ describe('a step of the erasure of a club', () => {
     const next = await stepClubErasure(deps, clubId, now.getTime());
     expect(next).to.deep.include({ status: 'planned', at: after(3 * day).getTime() });
     expect((await read()).reminded_at).to.deep.equal(now);
+  });
+
+  it('does not begin while the club pays for a plan that it bought after the request', async () => {
+    await plan({ erases_at: now, reminded_at: now }, now);
+    await buildPlan(clubId, 'starter', { subscription_id: `sub_${clubId}`, customer_id: `cus_${clubId}` });
+    const next = await stepClubErasure(deps, clubId, now.getTime());
+    expect(next).to.deep.include({ status: 'planned', at: after(day).getTime() });
+    await buildPlan(clubId, 'starter', { status: 'canceled' });
+    expect(await stepClubErasure(deps, clubId, after(day).getTime())).to.deep.include({ status: 'closing' });
+  });
+
+  it('loses its lease if erase-again begins the planned erasure meanwhile', async () => {
+    await plan({ erases_at: after(14 * day) }, now);
+    const source = await testDatabase();
+    const columns = 'status, looks_at, fence, lease_until';
+    await source.query(
+      `UPDATE erasures SET fence = 7, lease_until = now() + interval '1 minute' WHERE subject_id = $1`,
+      [clubId],
+    );
+    expect(await beginClubErasureAgain(deps.db, clubId, now)).to.equal(true);
+    const rows = await source.query<unknown[]>(`SELECT ${columns} FROM erasures WHERE subject_id = $1`, [clubId]);
+    expect(rows).to.deep.equal([{ status: 'closing', looks_at: now, fence: 8, lease_until: null }]);
+    expect((await wakesOf(clubId)).map(({ workflowId }) => workflowId)).to.include(workflowIdOf('clubErasure', clubId));
+  });
+
+  it('lets no member leave between the reading of the addresses and the reminder', async () => {
+    await plan({ erases_at: after(3 * day) }, now);
+    const source = await testDatabase();
+    const other = source.createQueryRunner();
+    await other.startTransaction();
+    await other.query('SELECT FROM clubs WHERE id = $1 FOR NO KEY UPDATE', [clubId]);
+    const step = stepClubErasure(deps, clubId, now.getTime());
+    await other.query('DELETE FROM memberships WHERE club_id = $1', [clubId]);
+    await setTimeout(300);
+    await other.commitTransaction();
+    await other.release();
+    await step;
+    const mails = await source.query<unknown[]>('SELECT FROM transactional_mails WHERE club_id = $1', [clubId]);
+    expect(mails).to.have.length(0);
   });
 
   it('ends if the erasure was canceled', async () => {

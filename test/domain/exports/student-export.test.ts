@@ -193,6 +193,33 @@ describe('the sections of an export', () => {
 });
 
 describe('the data about a buyer', () => {
+  const ofStudent = { field: 'buyer.email', value: 'stella@example.com' };
+
+  /** @returns the buyer that the export of stella@example.com shows */
+  async function shown(status: 'pending' | 'processed', buyer: string): Promise<readonly unknown[]> {
+    const sections = contextsInLockOrder.flatMap(
+      ({ exportStudent }) => exportStudent?.({ clubId: newId(), studentId: newId() }).sections.sales_notices ?? [],
+    );
+    const body = Buffer.from(JSON.stringify({ buyer: { email: buyer }, affiliate: { email: 'stella@example.com' } }));
+    return sections.map(
+      ({ present }) => present?.({ id: newId(), status, body, email: 'stella@example.com' })['buyer'],
+    );
+  }
+
+  it('is shown to the buyer whose notice waits', async () => {
+    expect(await shown('pending', 'Stella@Example.com')).to.deep.equal([
+      [{ field: 'buyer.email', value: 'Stella@Example.com' }],
+    ]);
+  });
+
+  it('is shown to the student of a processed notice, also after a change of the address', async () => {
+    expect(await shown('processed', 'old@example.com')).to.deep.equal([[{ ...ofStudent, value: 'old@example.com' }]]);
+  });
+
+  it('is not shown to another person whose address the notice has', async () => {
+    expect(await shown('pending', 'otto@example.com')).to.deep.equal([[]]);
+  });
+
   it('leave out everything else in a notice', () => {
     const body = { buyer: { email: 'a@b.c', address: { city: 'Faro' }, age: 3, none: null }, seller: { name: 'Otto' } };
     expect(buyerFieldsOf(Buffer.from(JSON.stringify(body)))).to.deep.equal([

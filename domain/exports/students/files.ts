@@ -39,7 +39,7 @@ export async function findFiles(
     }
   }
   const names = archiveNames(found.map(({ name }) => name));
-  return found.map(({ name: _, ...file }, index) => ({ ...file, path: `files/${names[index] ?? file.id}` }));
+  return found.map(({ name, ...file }, index) => ({ ...file, path: `files/${names[index] ?? name}` }));
 }
 
 /** @returns undefined if the store has no such file, or a file of another size */

@@ -95,7 +95,7 @@ export interface ClubRows {
   /** Tables that the rows refer to without a foreign key. The rows are erased before them. */
   refersTo?: readonly Entity[];
   /**
-   * No foreign key protects the rows, and whoever inserts a row locks its parent first. The erasure locks the parents before it deletes
+   * No foreign key protects the rows, but each insertion of a row first locks its parent. The erasure locks the parents before it deletes
    * them, and looks again for such rows: without its parent, nothing would find a row.
    */
   mayArrive?: true;

@@ -126,7 +126,7 @@ async function act(deps: ClubErasureDeps, clubId: Id, claimed: Claimed, now: Dat
 async function awaitBeginning({ db, vault }: ClubErasureDeps, clubId: Id, claimed: Claimed, now: Date): Promise<void> {
   const { erasesAt, remindedAt } = claimed;
   if (erasesAt <= now) {
-    // Nobody could cancel the subscription of an erased club, and the processor would charge for it for ever.
+    // The owner of an erased club could not cancel its subscription, and the processor would charge for it for ever.
     if (await hasPaidPlan(db, clubId))
       return lease.record(db, claimed, { looksAt: new Date(now.getTime() + erasureRules.paidMs) });
     return lease.record(db, claimed, { status: 'closing', looksAt: now });

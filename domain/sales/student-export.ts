@@ -32,7 +32,7 @@ export const exportSales: ExportStudent = ({ clubId, studentId }) => ({
          ORDER BY received_at, id`,
       present({ body, email, ...notice }) {
         const fields = body instanceof Buffer ? buyerFieldsOf(body) : [];
-        // A notice that was not processed may have the student's address as that of an affiliate. Then its buyer is another person.
+        // A notice that was not processed may name the student as an affiliate. Then the buyer is another person.
         const isBuyer = notice['status'] === 'processed' || fields.some(({ value }) => foldEmail(value) === email);
         return { ...notice, buyer: isBuyer ? fields : [] };
       },

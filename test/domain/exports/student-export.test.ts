@@ -196,7 +196,7 @@ describe('the data about a buyer', () => {
   const ofStudent = { field: 'buyer.email', value: 'stella@example.com' };
 
   /** @returns the buyer that the export of stella@example.com shows */
-  async function shown(status: 'pending' | 'processed', buyer: string): Promise<readonly unknown[]> {
+  async function buyerIn(status: 'pending' | 'processed', buyer: string): Promise<readonly unknown[]> {
     const sections = contextsInLockOrder.flatMap(
       ({ exportStudent }) => exportStudent?.({ clubId: newId(), studentId: newId() }).sections.sales_notices ?? [],
     );
@@ -207,17 +207,17 @@ describe('the data about a buyer', () => {
   }
 
   it('is shown to the buyer whose notice waits', async () => {
-    expect(await shown('pending', 'Stella@Example.com')).to.deep.equal([
+    expect(await buyerIn('pending', 'Stella@Example.com')).to.deep.equal([
       [{ field: 'buyer.email', value: 'Stella@Example.com' }],
     ]);
   });
 
   it('is shown to the student of a processed notice, also after a change of the address', async () => {
-    expect(await shown('processed', 'old@example.com')).to.deep.equal([[{ ...ofStudent, value: 'old@example.com' }]]);
+    expect(await buyerIn('processed', 'old@example.com')).to.deep.equal([[{ ...ofStudent, value: 'old@example.com' }]]);
   });
 
   it('is not shown to another person whose address the notice has', async () => {
-    expect(await shown('pending', 'otto@example.com')).to.deep.equal([[]]);
+    expect(await buyerIn('pending', 'otto@example.com')).to.deep.equal([[]]);
   });
 
   it('leave out everything else in a notice', () => {

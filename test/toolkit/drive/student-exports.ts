@@ -14,7 +14,7 @@ import { testDeps } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 import { clock } from './api.ts';
 
-export type StudentExportRecord = RecordOf<'StudentDataExport'>;
+type StudentExportRecord = RecordOf<'StudentDataExport'>;
 export type ExportedStudentDocument = RecordOf<'StudentExport'>;
 
 export async function studentExportDeps(changes: Partial<StudentExportDeps> = {}): Promise<StudentExportDeps> {

@@ -159,7 +159,7 @@ async function* erasePage(
 const foreignKeyViolation = '23503';
 
 /**
- * Locks a page, and looks for rows below it that no foreign key protects. Whoever inserts such a row locks its parent first, so none can
+ * Locks a page, and looks for rows below it that no foreign key protects. Each insertion of such a row first locks its parent, so none can
  * arrive afterwards.
  * @throws RowArrived
  */

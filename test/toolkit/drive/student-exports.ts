@@ -14,7 +14,6 @@ import { testDeps } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 import { clock } from './api.ts';
 
-type StudentExportRecord = RecordOf<'StudentDataExport'>;
 export type ExportedStudentDocument = RecordOf<'StudentExport'>;
 
 export async function studentExportDeps(changes: Partial<StudentExportDeps> = {}): Promise<StudentExportDeps> {

@@ -9,6 +9,7 @@ import type { Caller } from '../operation.ts';
 const auditedReads: ReadonlyMap<OperationId, string> = new Map([
   ['listAgentConversations', 'The list names what students have asked an agent.'],
   ['getAgentConversation', 'A conversation contains the words of a student.'],
+  ['getClubExport', 'The answer has the address of an archive with all data of the club.'],
   ['getStudentExport', 'The answer has the address of a file with all data of a student.'],
   ['exportAuditLog', 'An export takes the log out of the service.'],
 ] as const);

@@ -13,14 +13,14 @@ export async function beginClubErasureAgain(db: Database, clubId: Id, now: Date)
   return db.transaction(async (tx) => {
     const club = await tx.one(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
     if (!club) return false;
-    const begun = await tx.one(sql`
+    const beginning = await tx.one(sql`
       INSERT INTO erasures AS erasure (id, kind, subject_id, club_id, requested_at, erases_at, status, looks_at)
       VALUES (${newId()}, 'club', ${clubId}, ${clubId}, ${now}, ${now}, 'closing', ${now})
       ON CONFLICT (subject_id) DO UPDATE
         SET status = 'closing', erases_at = ${now}, looks_at = ${now}, lease_until = NULL, fence = erasure.fence + 1
        WHERE erasure.status = 'planned'
       RETURNING 1`);
-    if (begun) await wake(tx, 'clubErasure', [{ subjectId: clubId, clubId }], now);
-    return begun !== undefined;
+    if (beginning) await wake(tx, 'clubErasure', [{ subjectId: clubId, clubId }], now);
+    return beginning !== undefined;
   });
 }

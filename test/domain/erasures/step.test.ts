@@ -203,7 +203,7 @@ describe('a step of the erasure of a club', () => {
       done: true,
       outcome: 'completed',
     });
-    expect((await read()).counts.buckets).to.deep.equal({ private: 6, public: 1 });
+    expect((await read()).counts.buckets).to.deep.equal({ private: 5, public: 2 });
     expect(await storage.size(foreign)).to.equal(5);
   });
 

@@ -64,6 +64,8 @@ export type RemainsOfPerson = (
 export interface LeavingMember {
   clubId: Id;
   administratorId: Id;
+  /** Another member removes this member, and can find replacements first. */
+  isRemoved: boolean;
 }
 
 /**

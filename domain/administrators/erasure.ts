@@ -129,7 +129,7 @@ async function endAll(
 ): Promise<void> {
   const records = [{ kind: 'administrator', id: administratorId }];
   for (const { clubId, role } of memberships) {
-    await endMembership(tx, { clubId, administratorId, role }, now);
+    await endMembership(tx, { clubId, administratorId, role, isRemoved: false }, now);
     await recordEntry(tx, { ...request, clubId, records, fields: ['email'] }, now);
   }
   await endInvitationsTo(tx, email);

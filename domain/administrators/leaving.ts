@@ -1,4 +1,4 @@
-/** Ends memberships: a member leaves a club, or is removed from it. Both have the same effects in every context (ERS-40 to ERS-43). */
+/** Ends memberships: a member leaves a club, or is removed from it. Mentorships of a removed member stay, and otherwise both have the same effects (ERS-40 to ERS-43). */
 import { Membership } from '../../entities/clubs/membership.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
@@ -27,7 +27,7 @@ export async function leaveClub({ db }: DatabaseDeps, clubId: Id, administratorI
     const role = await roleOf(tx, clubId, administratorId);
     if (role === undefined) throw new DomainError('forbidden', 'This session does not act in this organization.');
     if (role === 'owner') await requireOtherOwner(tx, clubId, administratorId);
-    await endMembership(tx, { clubId, administratorId, role }, now);
+    await endMembership(tx, { clubId, administratorId, role, isRemoved: false }, now);
   });
 }
 
@@ -38,7 +38,7 @@ export async function leaveClub({ db }: DatabaseDeps, clubId: Id, administratorI
  */
 export async function removeMember(
   { db }: DatabaseDeps,
-  { clubId, administratorId, by }: LeavingMember & { by: Id },
+  { clubId, administratorId, by }: Omit<LeavingMember, 'isRemoved'> & { by: Id },
   now: Date,
 ): Promise<void> {
   await db.transaction(async (tx) => {
@@ -47,7 +47,7 @@ export async function removeMember(
     if (role === undefined) throw notFound('member');
     mayTouchOwners(actor, role);
     if (role === 'owner') await requireOtherOwner(tx, clubId, administratorId);
-    await endMembership(tx, { clubId, administratorId, role }, now);
+    await endMembership(tx, { clubId, administratorId, role, isRemoved: administratorId !== by }, now);
   });
 }
 
@@ -62,6 +62,7 @@ export async function endMembership(
   now: Date,
 ): Promise<void> {
   for (const context of contextsInLockOrder) await context.endMembership?.(tx, member, now);
-  await tx.manager.delete(Membership, member);
-  await endInvitationsBy(tx, member.clubId, member.administratorId, rolesNoLongerGiven(role, undefined));
+  const { clubId, administratorId } = member;
+  await tx.manager.delete(Membership, { clubId, administratorId });
+  await endInvitationsBy(tx, clubId, administratorId, rolesNoLongerGiven(role, undefined));
 }

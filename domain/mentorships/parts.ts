@@ -18,5 +18,7 @@ export const mentorshipsParts = {
     { of: MentorshipSession, by: 'club' },
   ],
   retention: [],
-  endMembership: (tx, member, now) => endMentoring(tx, member, now),
+  async endMembership(tx, { isRemoved, ...member }, now) {
+    if (!isRemoved) await endMentoring(tx, member, now);
+  },
 } satisfies ContextQuestions;

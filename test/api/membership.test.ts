@@ -26,7 +26,7 @@ const membersOf = async (clubId: Id) =>
     ({ id }) => id,
   );
 
-/** Both requests end a membership, and must have the same effects. */
+/** Both requests end a membership, and must have the same effects except on mentorships. */
 const ways = {
   'DELETE /v1/clubs/{clubId}/membership': (_: TestClub, clubId: Id, member: { id: Id; token: string }) =>
     leave(member.token, clubId),
@@ -144,63 +144,87 @@ describe('the end of a membership', () => {
         ]);
       });
 
-      it('archives the mentorships, cancels the coming sessions, and wakes their runs', async () => {
-        const student = await buildStudent(club.id);
-        const mentorship = await buildMentorship(club.id, { mentorId: member.id });
-        const draft = await buildMentorship(club.id, { mentorId: member.id, status: 'draft' });
-        const elsewhere = await buildMentorship(other.id, { mentorId: member.id });
-        const others = await buildMentorship(club.id);
-        const at = (hours: number) => new Date(Date.now() + hours * hour);
-        const past = await buildSession(mentorship.id, student.id, { startsAt: at(-3) });
-        const coming = await buildSession(mentorship.id, student.id, { startsAt: at(3) });
-        const ofOther = await buildSession(others.id, student.id, { startsAt: at(6) });
-        await ends();
-        const statuses = await rows<{ id: Id; status: string }>(
-          `SELECT id, status FROM mentorships WHERE id = ANY ($1::uuid[])`,
-          [mentorship.id, draft.id, elsewhere.id, others.id],
-        );
-        expect(Object.fromEntries(statuses.map(({ id, status }) => [id, status]))).to.deep.equal({
-          [mentorship.id]: 'archived',
-          [draft.id]: 'archived',
-          [elsewhere.id]: 'published',
-          [others.id]: 'published',
-        });
-        const { db } = await testDeps();
-        const session = (id: Id) => db.manager.findOneByOrFail(MentorshipSession, { id });
-        expect(await session(coming.id)).to.include({ status: 'canceled', canceledBy: 'club', sequence: 1 });
-        expect((await session(coming.id)).looksAt).not.to.equal(null);
-        expect(await session(past.id)).to.include({ status: 'booked', sequence: 0 });
-        expect(await session(ofOther.id)).to.include({ status: 'booked', sequence: 0 });
-        const wakes = await rows<{ id: string }>(
-          `SELECT workflow_id AS id FROM wakes WHERE workflow_id LIKE '%' || $1 OR workflow_id LIKE '%' || $2`,
-          coming.id,
-          ofOther.id,
-        );
-        expect(wakes.map(({ id }) => id)).to.deep.equal([`mentorship-session/${coming.id}`]);
-      });
-
       it('keeps the API keys that the member created', async () => {
         const key = await buildApiKey(club.id, ['students:read'], { createdBy: member.id });
         await ends();
         expect((await call('GET', `/v1/clubs/${club.id}/students`, { token: key.token })).status).to.equal(200);
       });
-
-      it('cancels the session of a booking that is under way', async () => {
-        const student = await buildStudent(club.id);
-        const mentorship = await buildMentorship(club.id, { mentorId: member.id });
-        const startsAt = new Date(Math.ceil(Date.now() / hour) * hour + 2 * hour).toISOString();
-        const path = `/v1/clubs/${club.id}/classroom/mentorships/${mentorship.publicId}/bookings`;
-        const [booked, ended] = await inThisOrder(
-          sql`SELECT 1 FROM mentorships WHERE id = ${mentorship.id} FOR UPDATE`,
-          () => call('POST', path, { token: student.token, body: { starts_at: startsAt } }),
-          () => end(club, club.id, member),
-        );
-        expect([booked.status, ended.status]).to.deep.equal([201, 204]);
-        expect(await rows(`SELECT status FROM mentorship_sessions WHERE id = $1`, booked.body.data.id)).to.deep.equal([
-          { status: 'canceled' },
-        ]);
-      });
     });
+});
+
+describe('the mentorships of a member who leaves', () => {
+  let club: TestClub;
+  let other: TestClub;
+  let member: Awaited<ReturnType<typeof buildMember>>;
+  beforeEach(async () => {
+    [club, other] = [await buildClub(), await buildClub()];
+    member = await buildMember(club.id, 'editor');
+  });
+  const ends = async () => expect((await leave(member.token, club.id)).status).to.equal(204);
+
+  it('are archived, their coming sessions are canceled, and the runs of these are woken', async () => {
+    const student = await buildStudent(club.id);
+    const mentorship = await buildMentorship(club.id, { mentorId: member.id });
+    const draft = await buildMentorship(club.id, { mentorId: member.id, status: 'draft' });
+    const elsewhere = await buildMentorship(other.id, { mentorId: member.id });
+    const others = await buildMentorship(club.id);
+    const at = (hours: number) => new Date(Date.now() + hours * hour);
+    const past = await buildSession(mentorship.id, student.id, { startsAt: at(-3) });
+    const coming = await buildSession(mentorship.id, student.id, { startsAt: at(3) });
+    const ofOther = await buildSession(others.id, student.id, { startsAt: at(6) });
+    await ends();
+    const statuses = await rows<{ id: Id; status: string }>(
+      `SELECT id, status FROM mentorships WHERE id = ANY ($1::uuid[])`,
+      [mentorship.id, draft.id, elsewhere.id, others.id],
+    );
+    expect(Object.fromEntries(statuses.map(({ id, status }) => [id, status]))).to.deep.equal({
+      [mentorship.id]: 'archived',
+      [draft.id]: 'archived',
+      [elsewhere.id]: 'published',
+      [others.id]: 'published',
+    });
+    const { db } = await testDeps();
+    const session = (id: Id) => db.manager.findOneByOrFail(MentorshipSession, { id });
+    expect(await session(coming.id)).to.include({ status: 'canceled', canceledBy: 'club', sequence: 1 });
+    expect((await session(coming.id)).looksAt).not.to.equal(null);
+    expect(await session(past.id)).to.include({ status: 'booked', sequence: 0 });
+    expect(await session(ofOther.id)).to.include({ status: 'booked', sequence: 0 });
+    const wakes = await rows<{ id: string }>(
+      `SELECT workflow_id AS id FROM wakes WHERE workflow_id LIKE '%' || $1 OR workflow_id LIKE '%' || $2`,
+      coming.id,
+      ofOther.id,
+    );
+    expect(wakes.map(({ id }) => id)).to.deep.equal([`mentorship-session/${coming.id}`]);
+  });
+
+  it('lose the session of a booking that is under way', async () => {
+    const student = await buildStudent(club.id);
+    const mentorship = await buildMentorship(club.id, { mentorId: member.id });
+    const startsAt = new Date(Math.ceil(Date.now() / hour) * hour + 2 * hour).toISOString();
+    const path = `/v1/clubs/${club.id}/classroom/mentorships/${mentorship.publicId}/bookings`;
+    const [booked, ended] = await inThisOrder(
+      sql`SELECT 1 FROM mentorships WHERE id = ${mentorship.id} FOR UPDATE`,
+      () => call('POST', path, { token: student.token, body: { starts_at: startsAt } }),
+      () => leave(member.token, club.id),
+    );
+    expect([booked.status, ended.status]).to.deep.equal([201, 204]);
+    expect(await rows(`SELECT status FROM mentorship_sessions WHERE id = $1`, booked.body.data.id)).to.deep.equal([
+      { status: 'canceled' },
+    ]);
+  });
+
+  it('stay with their sessions if another member removes the mentor', async () => {
+    const student = await buildStudent(club.id);
+    const mentorship = await buildMentorship(club.id, { mentorId: member.id });
+    const coming = await buildSession(mentorship.id, student.id, { startsAt: new Date(Date.now() + 3 * hour) });
+    await call('DELETE', `/v1/clubs/${club.id}/members/${member.id}`, { token: club.owner.token });
+    expect(await rows(`SELECT status FROM mentorships WHERE id = $1`, mentorship.id)).to.deep.equal([
+      { status: 'published' },
+    ]);
+    expect(await rows(`SELECT status FROM mentorship_sessions WHERE id = $1`, coming.id)).to.deep.equal([
+      { status: 'booked' },
+    ]);
+  });
 });
 
 describe('DELETE /v1/clubs/{clubId}/membership', () => {

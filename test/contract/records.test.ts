@@ -25,7 +25,8 @@ const records: Readonly<Record<string, string>> = {
     'id! uuid, current! boolean, device string, network string, opened_by! password|mail|provider|passkey|link, created_at! datetime, last_used_at! datetime, expires_at! datetime',
   OrganizationMembership: 'organization_id! uuid, name! string, slug! string, role! Role',
   Club: 'id! uuid, name! string, slug! string, time_zone! string, language! Language, created_at! datetime, erases_at datetime',
-  ClubErasure: 'id! uuid, status! planned|running, requested_at! datetime, requested_by uuid, erases_at! datetime',
+  ClubErasure:
+    'id! uuid, status! planned|running, requested_at! datetime, requested_by uuid, erases_at! datetime, certificate_url! string',
   ClubFront:
     'id! uuid, name! string, slug! string, language! SpokenLanguage, languages! [SpokenLanguage], branding! PublicBranding',
   AgentConversation: 'id! uuid, title! string, last_message_at! datetime, created_at! datetime',

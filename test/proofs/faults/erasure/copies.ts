@@ -3,10 +3,10 @@ import pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { withoutLimits } from '../../../../entities/data-source.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
-import type { Table } from './tables.ts';
+import type { CatalogTable } from './tables.ts';
 
 interface BaseRow {
-  table: Table;
+  table: CatalogTable;
   row: Record<string, unknown>;
 }
 
@@ -19,13 +19,17 @@ const hourly: Readonly<Record<string, readonly string[]>> = {
 const copiesPerStatement = 1_000;
 
 /** A student with every row that names the student, every row that names one of those, and so on. */
-export interface StudentRows {
+interface StudentRows {
   rows: readonly BaseRow[];
   ids: ReadonlySet<string>;
 }
 
 /** Reads all tables, so that it must be called before the first copies. */
-export async function rowsAbout(source: DataSource, tables: readonly Table[], studentId: Id): Promise<StudentRows> {
+export async function rowsAbout(
+  source: DataSource,
+  tables: readonly CatalogTable[],
+  studentId: Id,
+): Promise<StudentRows> {
   const candidates: BaseRow[] = [];
   for (const table of tables.filter(({ name }) => !shared.has(name))) {
     const rows = await source.query<{ row: Record<string, unknown> }[]>(
@@ -120,7 +124,7 @@ async function insertCopies(
 }
 
 /** The column of a unique key that may differ between two copies: no reference, and if possible no number. */
-function variable({ columns, references }: Table, names: readonly string[]): string {
+function variable({ columns, references }: CatalogTable, names: readonly string[]): string {
   const typed = (type: RegExp) =>
     names.findLast(
       (name) =>

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
-import { readTables, type Column, type Table } from './tables.ts';
+import { readTables, type Column, type CatalogTable } from './tables.ts';
 
 type Row = Record<string, unknown>;
 
@@ -87,7 +87,7 @@ const passes = 4;
 /** Reads the rows of the club: rows with its id, with the id of the student, or with the id of another row of the club. */
 async function readFilled(
   source: DataSource,
-  tables: readonly Table[],
+  tables: readonly CatalogTable[],
   known: Set<string>,
   filled: Map<string, Row[]>,
 ): Promise<void> {
@@ -112,7 +112,7 @@ async function readFilled(
 
 async function addRow(
   source: DataSource,
-  table: Table,
+  table: CatalogTable,
   club: Furnished,
   filled: ReadonlyMap<string, readonly Row[]>,
 ): Promise<void> {
@@ -137,7 +137,7 @@ async function addRow(
 
 /** @returns undefined if the default may stay */
 function valueOf(
-  { references }: Table,
+  { references }: CatalogTable,
   { name, type, isRequired, permitted }: Column,
   club: Furnished,
   filled: ReadonlyMap<string, readonly Row[]>,

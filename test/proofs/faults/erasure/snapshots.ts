@@ -1,8 +1,8 @@
 /** Reads every row of the database, so that the proof can compare two times, and search for texts. */
 import type { DataSource } from 'typeorm';
-import type { Table } from './tables.ts';
+import type { CatalogTable } from './tables.ts';
 
-export interface Row {
+interface Row {
   table: string;
   /** Names the row in a report. */
   key: string;
@@ -15,7 +15,7 @@ export type Snapshot = ReadonlyMap<string, Row>;
 /** If an erasure leaves more rows in a table, the report has this number of them. */
 const rowsPerTable = 200_000;
 
-export async function readRows(source: DataSource, tables: readonly Table[]): Promise<Snapshot> {
+export async function readRows(source: DataSource, tables: readonly CatalogTable[]): Promise<Snapshot> {
   const snapshot = new Map<string, Row>();
   for (const { name, key, columns } of tables) {
     const rows = await source.query<{ row: Record<string, unknown> }[]>(

@@ -12,7 +12,7 @@ export interface Column {
   permitted: string | null;
 }
 
-export interface Table {
+export interface CatalogTable {
   name: string;
   columns: readonly Column[];
   /** The columns of the primary key. */
@@ -24,8 +24,8 @@ export interface Table {
 }
 
 /** @returns every table except partitions, sorted by name */
-export function readTables(source: DataSource): Promise<Table[]> {
-  return source.query<Table[]>(`
+export function readTables(source: DataSource): Promise<CatalogTable[]> {
+  return source.query<CatalogTable[]>(`
     SELECT relname AS name,
       (SELECT json_agg(json_build_object('name', attname, 'type', format_type(atttypid, atttypmod),
                 'isRequired', attnotnull AND NOT atthasdef AND attidentity = '', 'isGenerated', attgenerated <> '',

@@ -1,5 +1,5 @@
 /** Compares the exports of two clubs, after the ids and times of both are replaced. */
-import type { Json } from './api.ts';
+import type { JsonRecord } from './api.ts';
 import { isCompared, type ExportedClub, type Ids } from './importer.ts';
 
 /** Times that an import sets. Other times say when something happened in one of the clubs. */
@@ -16,7 +16,7 @@ const ofOneClub: ReadonlySet<string> = new Set([
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const time = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/;
 
-export interface Comparison {
+interface Comparison {
   compared: number;
   differences: string[];
 }
@@ -47,7 +47,7 @@ export function compare(first: ExportedClub, second: ExportedClub, ids: Ids): Co
   return { compared, differences };
 }
 
-function plain(value: Json, idOf: (id: string) => string, name = ''): Json {
+function plain(value: JsonRecord, idOf: (id: string) => string, name = ''): JsonRecord {
   if (ofOneClub.has(name)) return undefined;
   if (typeof value === 'string') {
     if (name.endsWith('_at') && time.test(value)) return importedTimes.has(name) ? value : 'time';

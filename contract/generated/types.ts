@@ -518,7 +518,7 @@ export interface paths {
     "/v1/clubs/{clubId}/exports": {
         parameters: {};
         get: operations["listClubExports"];
-        post: operations["createClubExport"];
+        post: operations["requestClubExport"];
     };
     "/v1/clubs/{clubId}/exports/{exportId}": {
         parameters: {};
@@ -8708,7 +8708,7 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
-    createClubExport: {
+    requestClubExport: {
         parameters: {
             header?: {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];

@@ -12,7 +12,7 @@ const operations = {
   requestClubErasure: 'always',
   cancelClubErasure: 'always',
   createApiKey: 'if_enrolled',
-  createClubExport: 'always',
+  requestClubExport: 'always',
   rotateApiKey: 'if_enrolled',
   updateApiKey: 'if_enrolled',
   inviteMember: 'if_enrolled',

@@ -35,7 +35,7 @@ export async function mailAboutErasure(
   const recipients = await tx.rows<{ id: Id; email: string }>(
     sql`SELECT administrator.id, administrator.email
        FROM memberships JOIN administrators administrator ON administrator.id = memberships.administrator_id
-      WHERE memberships.club_id = ${clubId} AND memberships.role IN ('owner', 'admin') ORDER BY administrator.id`,
+      WHERE memberships.club_id = ${clubId} AND memberships.role IN ('owner', 'admin') AND administrator.removed_at IS NULL ORDER BY administrator.id`,
   );
   for (const { id: administratorId, email } of recipients)
     await requestMail(tx, vault, { template, clubId, recipient: { administratorId }, email }, now);

@@ -20,6 +20,8 @@ export class Erasures1795786000000 implements MigrationInterface {
         "completed_at" TIMESTAMP WITH TIME ZONE,
         "counts" jsonb NOT NULL DEFAULT '{}',
         "slug" text,
+        "receivers" jsonb NOT NULL DEFAULT '[]',
+        "receivers_final" boolean NOT NULL DEFAULT false,
         "fence" integer NOT NULL DEFAULT '0',
         "lease_until" TIMESTAMP WITH TIME ZONE,
         CONSTRAINT "erasures_kind" CHECK (kind IN ('club', 'student', 'administrator')),
@@ -32,6 +34,8 @@ export class Erasures1795786000000 implements MigrationInterface {
       CREATE UNIQUE INDEX "erasures_subject" ON "erasures" ("subject_id");
       CREATE INDEX "erasures_looks_at" ON "erasures" ("looks_at") WHERE looks_at IS NOT NULL;
       CREATE INDEX "erasures_requested" ON "erasures" ("requested_at");
+      CREATE INDEX "erasures_receivers" ON "erasures" ("completed_at")
+        WHERE kind = 'student' AND completed_at IS NOT NULL AND NOT receivers_final;
       CREATE INDEX "erasures_slug" ON "erasures" ("slug") WHERE slug IS NOT NULL`);
   }
 

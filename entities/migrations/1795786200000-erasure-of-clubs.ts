@@ -36,19 +36,17 @@ const triggers = [...Object.entries(tallying), ...Object.entries(counting)];
 /** True unless the transaction erases a club (domain/erasures/clubs/rows.ts). */
 const condition = `(current_setting('club.erases', true) IS DISTINCT FROM 'on')`;
 
-/** Creates each trigger again from its own definition, with or without the condition. */
-const recreated = (change: string) =>
-  triggers
-    .map(
-      ([table, name]) => `
-      DO $$
-      DECLARE definition text := (SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname = '${name}' AND tgrelid = '${table}'::regclass);
-      BEGIN
-        EXECUTE 'DROP TRIGGER "${name}" ON "${table}"';
-        EXECUTE ${change};
-      END $$;`,
-    )
-    .join('');
+/** Replaces each trigger by its own definition, with or without the condition. */
+async function replaceTriggers(queryRunner: QueryRunner, change: (definition: string) => string): Promise<void> {
+  for (const [table, name] of triggers) {
+    const [trigger] = (await queryRunner.query(`
+      SELECT pg_get_triggerdef(oid) AS definition FROM pg_trigger WHERE tgname = '${name}' AND tgrelid = '${table}'::regclass`)) as {
+      definition: string;
+    }[];
+    if (trigger)
+      await queryRunner.query(change(trigger.definition).replace('CREATE TRIGGER', 'CREATE OR REPLACE TRIGGER'));
+  }
+}
 
 const guard = (club: string) => `
       CREATE OR REPLACE FUNCTION audit_entries_guarded() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -66,18 +64,18 @@ const guard = (club: string) => `
 export class ErasureOfClubs1795786200000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(guard(' AND erasing_at IS NULL'));
-    await queryRunner.query(
-      recreated(
-        `replace(definition, ' EXECUTE FUNCTION ', ' WHEN ${condition.replaceAll("'", "''")} EXECUTE FUNCTION ')`,
-      ),
+    await replaceTriggers(queryRunner, (definition) =>
+      definition.replace(' EXECUTE FUNCTION ', ` WHEN ${condition} EXECUTE FUNCTION `),
     );
     await queryRunner.query(`ALTER TABLE "erasures" ADD "empty_looks" smallint NOT NULL DEFAULT '0'`);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`ALTER TABLE "erasures" DROP "empty_looks"`);
-    await queryRunner.query(
-      recreated(`regexp_replace(definition, ' WHEN \\(.*\\) EXECUTE FUNCTION ', ' EXECUTE FUNCTION ')`),
+    await replaceTriggers(queryRunner, (definition) =>
+      definition
+        .slice(0, definition.indexOf(' WHEN '))
+        .concat(definition.slice(definition.indexOf(' EXECUTE FUNCTION '))),
     );
     await queryRunner.query(guard(''));
   }

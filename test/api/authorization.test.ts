@@ -180,7 +180,7 @@ const table: Record<OperationId, Row> = {
 
   listAuditLog: { sessions: admin, roles: administration, answer: 200 },
   listClubExports: { sessions: admin, roles: ['owner'], answer: 200 },
-  createClubExport: { sessions: admin, roles: ['owner'], answer: 202 },
+  requestClubExport: { sessions: admin, roles: ['owner'], answer: 202 },
   getClubExport: { sessions: admin, roles: ['owner'], answer: 'not_found' },
   deleteClubExport: { sessions: admin, roles: ['owner'], answer: 'not_found' },
   listClubExportFiles: { sessions: admin, roles: ['owner'], answer: 'not_found' },

@@ -134,7 +134,7 @@ describe('exports of clubs', () => {
       body.data.map(({ operation, records }: { operation: string; records: unknown }) => ({ operation, records })),
     ).to.deep.equal([
       { operation: 'deleteClubExport', records: [{ kind: 'export', id: exportId }] },
-      { operation: 'createClubExport', records: [{ kind: 'created', id: exportId }] },
+      { operation: 'requestClubExport', records: [{ kind: 'created', id: exportId }] },
     ]);
   });
 });

@@ -35,6 +35,7 @@ describe('an operation and its success status (docs/reference/http-status-codes.
     joinIdentity: 200, // opens a session
     requestAdministratorPasskey: 200, // the options are not stored
     requestAdministratorPasskeyCreation: 200,
+    requestClubExport: 202, // as for a student
     requestIdentityCode: 202, // the answer must not show whether a mail was sent
     requestOwnExport: 202, // a run writes the file, and a second request gets the same record
     requestStudentExport: 202,

@@ -7,7 +7,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Operation } from '../../operation.ts';
 import { data, noContent, page } from '../answers.ts';
 
-export const createClubExport: Operation<'createClubExport'> = async ({ params, administrator, deps, now }) =>
+export const requestClubExport: Operation<'requestClubExport'> = async ({ params, administrator, deps, now }) =>
   data(await exports.askForExport(deps, { clubId: params.clubId, administratorId: administrator.id }, now));
 
 export const listClubExports: Operation<'listClubExports'> = async ({ params, query, db }) =>

@@ -4016,11 +4016,11 @@ export type ListClubExportsVariables = {
     query?: ListClubExportsQuery;
 };
 
-export type CreateClubExportResult = {
+export type RequestClubExportResult = {
     data: ClubExport;
 };
 
-export type CreateClubExportPath = {
+export type RequestClubExportPath = {
     /**
      * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
      * @format uuid
@@ -4028,7 +4028,7 @@ export type CreateClubExportPath = {
     clubId: string;
 };
 
-export type CreateClubExportHeaders = {
+export type RequestClubExportHeaders = {
     /**
      * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
      * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
@@ -4036,13 +4036,13 @@ export type CreateClubExportHeaders = {
     "Idempotency-Key"?: string;
 };
 
-export type CreateClubExportResponseHeaders = {
+export type RequestClubExportResponseHeaders = {
     idempotentReplayed?: string;
 };
 
-export type CreateClubExportVariables = {
-    path: CreateClubExportPath;
-    headers?: CreateClubExportHeaders;
+export type RequestClubExportVariables = {
+    path: RequestClubExportPath;
+    headers?: RequestClubExportHeaders;
 };
 
 export type GetClubExportResult = {
@@ -14308,12 +14308,12 @@ export type Ops = {
         };
         result: ListClubExportsResult;
     };
-    createClubExport: {
+    requestClubExport: {
         args: {
-            path: CreateClubExportPath;
-            headers?: CreateClubExportHeaders;
+            path: RequestClubExportPath;
+            headers?: RequestClubExportHeaders;
         };
-        result: CreateClubExportResult;
+        result: RequestClubExportResult;
         headers: {
             idempotentReplayed?: string;
         };
@@ -16647,7 +16647,7 @@ export const OPERATIONS = {
     listBulkJobRows: { id: "listBulkJobRows", method: "GET", path: "/v1/clubs/{clubId}/bulk-jobs/{jobId}/rows", tags: ["Bulk jobs"], params: [{ name: "clubId", in: "path" }, { name: "jobId", in: "path" }, { name: "outcome", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     cancelBulkJob: { id: "cancelBulkJob", method: "POST", path: "/v1/clubs/{clubId}/bulk-jobs/{jobId}/cancel", tags: ["Bulk jobs"], params: [{ name: "clubId", in: "path" }, { name: "jobId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     listClubExports: { id: "listClubExports", method: "GET", path: "/v1/clubs/{clubId}/exports", tags: ["Exports"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
-    createClubExport: { id: "createClubExport", method: "POST", path: "/v1/clubs/{clubId}/exports", tags: ["Exports"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    requestClubExport: { id: "requestClubExport", method: "POST", path: "/v1/clubs/{clubId}/exports", tags: ["Exports"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getClubExport: { id: "getClubExport", method: "GET", path: "/v1/clubs/{clubId}/exports/{exportId}", tags: ["Exports"], params: [{ name: "clubId", in: "path" }, { name: "exportId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     deleteClubExport: { id: "deleteClubExport", method: "DELETE", path: "/v1/clubs/{clubId}/exports/{exportId}", tags: ["Exports"], params: [{ name: "clubId", in: "path" }, { name: "exportId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     listClubExportFiles: { id: "listClubExportFiles", method: "GET", path: "/v1/clubs/{clubId}/exports/{exportId}/files", tags: ["Exports"], params: [{ name: "clubId", in: "path" }, { name: "exportId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },

@@ -2,13 +2,13 @@
 import { Problem } from '../../../../dev/problem.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the answers of many operations
-export type JsonRecord = any;
+export type CopiedRecord = any;
 
 export interface Owner {
   clubId: string;
   administratorId: string;
   /** @throws Problem if the answer is an error */
-  ask(method: string, path: string, body?: unknown): Promise<JsonRecord>;
+  ask(method: string, path: string, body?: unknown): Promise<CopiedRecord>;
 }
 
 export function ownerAt(
@@ -42,7 +42,7 @@ export function ownerAt(
 }
 
 /** Uploads a file to the library. @returns its id once it is ready */
-export async function uploadFile(
+export async function uploadCopy(
   owner: Owner,
   file: { name: string; mime: string; bytes: Buffer; title?: string },
 ): Promise<string> {

@@ -1,5 +1,5 @@
 /** Compares the exports of two clubs, after the ids and times of both are replaced. */
-import type { JsonRecord } from './api.ts';
+import type { CopiedRecord } from './api.ts';
 import { isCompared, type ExportedClub, type Ids } from './importer.ts';
 
 /** Times that an import sets. Other times say when something happened in one of the clubs. */
@@ -47,7 +47,7 @@ export function compare(first: ExportedClub, second: ExportedClub, ids: Ids): Co
   return { compared, differences };
 }
 
-function plain(value: JsonRecord, idOf: (id: string) => string, name = ''): JsonRecord {
+function plain(value: CopiedRecord, idOf: (id: string) => string, name = ''): CopiedRecord {
   if (ofOneClub.has(name)) return undefined;
   if (typeof value === 'string') {
     if (name.endsWith('_at') && time.test(value)) return importedTimes.has(name) ? value : 'time';

@@ -7,7 +7,7 @@ import type { AnySchemaObject } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { Problem } from '../../../../dev/problem.ts';
-import type { JsonRecord, Owner } from './api.ts';
+import type { CopiedRecord, Owner } from './api.ts';
 import { hashOf, type ExportedClub, type Line } from './importer.ts';
 
 export interface Downloaded extends ExportedClub {
@@ -48,7 +48,7 @@ export async function download(owner: Owner, exportId: string, directory: string
   for (const { record } of lines['ClubExportFile'] ?? []) {
     const listed = async () => {
       const { data } = await owner.ask('GET', `/exports/${exportId}/files?page_size=100`);
-      return data.find(({ media_id: id }: JsonRecord) => id === record.media_id).url as string;
+      return data.find(({ media_id: id }: CopiedRecord) => id === record.media_id).url as string;
     };
     const bytes = await inPieces(listed, () => interruptions++);
     if (record.sha256 !== undefined && hashOf(bytes) !== record.sha256)
@@ -84,7 +84,7 @@ async function inPieces(addressOf: () => Promise<string>, onCut: () => void): Pr
 }
 
 /** @returns a function that throws a Problem if a record breaks its schema in the contract that the service publishes */
-async function judgeOf(api: string): Promise<(schema: string, record: JsonRecord) => void> {
+async function judgeOf(api: string): Promise<(schema: string, record: CopiedRecord) => void> {
   const contract = (await (await fetch(`${api}/v1/openapi.json`)).json()) as AnySchemaObject;
   withoutSigned(contract);
   const ajv = new Ajv2020({ strict: false });
@@ -99,7 +99,7 @@ async function judgeOf(api: string): Promise<(schema: string, record: JsonRecord
 }
 
 /** Signed addresses are absent in an export, so no schema may require them. */
-function withoutSigned(schema: JsonRecord): void {
+function withoutSigned(schema: CopiedRecord): void {
   if (typeof schema !== 'object' || schema === null) return;
   if (Array.isArray(schema.required) && typeof schema.properties === 'object')
     schema.required = schema.required.filter((name: string) => schema.properties[name]?.['x-signed-address'] !== true);

@@ -1,6 +1,6 @@
 /** Furnishes a club through the public API, with names in several scripts. */
 import { randomUUID } from 'node:crypto';
-import { uploadFile, type Owner } from './api.ts';
+import { uploadCopy, type Owner } from './api.ts';
 
 const studentCount = 40;
 
@@ -11,12 +11,12 @@ export async function furnish(owner: Owner): Promise<void> {
   const [tag] = [await make('/tags', { name: 'VIP 会員' }), await make('/tags', { name: 'Crew' })];
   await make('/levels', { name: 'Bosun', points: 10 });
   const files = [
-    await uploadFile(owner, {
+    await uploadCopy(owner, {
       name: 'knots.txt',
       mime: 'text/plain',
       bytes: Buffer.from('A bowline holds.\n'.repeat(5_000)),
     }),
-    await uploadFile(owner, {
+    await uploadCopy(owner, {
       name: 'لوائح.txt',
       mime: 'text/plain',
       bytes: Buffer.from('قواعد الميناء\n'),

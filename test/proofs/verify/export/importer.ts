@@ -1,11 +1,11 @@
 /** Imports the archive of an export into an empty club, by the public API only. */
 import { createHash } from 'node:crypto';
 import { Problem } from '../../../../dev/problem.ts';
-import { uploadFile, type JsonRecord, type Owner } from './api.ts';
+import { uploadCopy, type CopiedRecord, type Owner } from './api.ts';
 
 export interface Line {
   of?: Record<string, string>;
-  record: JsonRecord;
+  record: CopiedRecord;
 }
 
 export interface ExportedClub {
@@ -22,17 +22,17 @@ interface Target {
   ids: Ids;
   files: ReadonlyMap<string, Buffer>;
   /** Replaces ids of the first club in a value. */
-  mapped: (value: JsonRecord) => JsonRecord;
+  mapped: (value: CopiedRecord) => CopiedRecord;
 }
 
 type Import = (target: Target, line: Line) => Promise<unknown>;
 
-const pick = (record: JsonRecord, names: string) =>
+const pick = (record: CopiedRecord, names: string) =>
   Object.fromEntries(names.split(' ').flatMap((name) => (record[name] === undefined ? [] : [[name, record[name]]])));
 
 /** Creates a record from the fields that its creation has in common with it. */
 const created =
-  (path: (line: Line) => string, names: string, more: (record: JsonRecord) => object = () => ({})): Import =>
+  (path: (line: Line) => string, names: string, more: (record: CopiedRecord) => object = () => ({})): Import =>
   async ({ owner, ids, mapped }, line) => {
     const body = mapped({ ...pick(line.record, names), ...more(line.record) });
     const answer = await owner.ask('POST', mapped(path(line)), body);
@@ -69,7 +69,7 @@ const imports: readonly (readonly [string, Import])[] = [
     async ({ owner, ids, files, mapped }, { record }) => {
       const bytes = files.get(record.id);
       if (!bytes) throw new Problem(`The export has no content of the file ${record.id}`);
-      const id = await uploadFile(owner, { name: record.file_name, mime: record.mime, bytes, title: record.title });
+      const id = await uploadCopy(owner, { name: record.file_name, mime: record.mime, bytes, title: record.title });
       ids.set(record.id, id);
       if (record.folder_id !== undefined) await owner.ask('PATCH', `/media/${id}`, mapped(pick(record, 'folder_id')));
     },
@@ -98,7 +98,7 @@ const imports: readonly (readonly [string, Import])[] = [
     'Repository',
     async (target, line) => {
       await created(() => '/repositories', 'title description instructor_name public_id')(target, line);
-      const media = line.record.items.map((item: JsonRecord) => item.media?.id ?? item.id ?? item.media_id);
+      const media = line.record.items.map((item: CopiedRecord) => item.media?.id ?? item.id ?? item.media_id);
       await target.owner.ask(
         'PUT',
         target.mapped(`/repositories/${line.record.id}/items`),
@@ -112,7 +112,7 @@ const imports: readonly (readonly [string, Import])[] = [
     created(
       () => '/registration-links',
       'name code max_uses expires_at',
-      ({ deliveries }) => ({ delivery_ids: deliveries.map(({ id }: JsonRecord) => id) }),
+      ({ deliveries }) => ({ delivery_ids: deliveries.map(({ id }: CopiedRecord) => id) }),
     ),
   ],
   ['Product', created(() => '/products', 'platform external_id name delivery_ids partial_refund_ends_access')],
@@ -200,7 +200,7 @@ export const isCompared = (type: string): boolean => derived.has(type) || import
 /** @returns the ids of both clubs @throws Problem with the first refusal */
 export async function importClub(owner: Owner, club: ExportedClub, firstOwner: string): Promise<Ids> {
   const ids: Ids = new Map([[firstOwner, owner.administratorId]]);
-  const mapped = (value: JsonRecord): JsonRecord => {
+  const mapped = (value: CopiedRecord): CopiedRecord => {
     if (typeof value === 'string')
       return value.replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => ids.get(id) ?? id);
     if (Array.isArray(value)) return value.map(mapped);

@@ -34,7 +34,7 @@ export async function openBuckets(settings: ObjectStoreSettings): Promise<Bucket
     async fill(clubId, objectsPerPrefix) {
       let count = 0;
       for (const prefix of prefixes) {
-        const Bucket = prefix === 'public' ? publicBucket : privateBucket;
+        const Bucket = prefix === 'public' || prefix === 'mail' ? publicBucket : privateBucket;
         for (let object = 0; object < objectsPerPrefix; object++) {
           const Key = `${prefix}/${clubId}/${object % 2 === 0 ? '' : `${clubId}/`}object-${object}`;
           for (const version of ['old', 'new']) {

@@ -7,6 +7,7 @@ const importedTimes: ReadonlySet<string> = new Set(['starts_at', 'ends_at', 'due
 /** Names that are unique among all clubs, values that the service draws, and numbers of the plan. */
 const ofOneClub: ReadonlySet<string> = new Set([
   'slug',
+  'club_slug',
   'start',
   'logo_url',
   'expires_at',

@@ -17,14 +17,14 @@ describe('contract fuzzing', function () {
   });
   after(() => ground.close());
 
-  it('finds no failure in 3,200 requests of seed 3, which call every operation', async () => {
-    const tally = await fuzz(ground, { seed: 3, requests: 3_200 });
+  it('finds no failure in 3,600 requests of seed 3, which call every operation', async () => {
+    const tally = await fuzz(ground, { seed: 3, requests: 3_600 });
     const failures = tally.failures.map(({ kind, what, curl }) => `${kind}\n${what}\n${curl ?? ''}`);
     expect(failures, linesOf(tally, 3).join('\n')).to.deep.equal([]);
     expect(linesOf(tally, 3).at(-1)).to.match(
       /^requests \d+, operations (\d+) of \1, failures 0, longest hold ms \d+ \(operation \w+\)$/,
     );
-    // Most operations succeed at least once in 3,200 requests, although some calls name records of other clubs.
+    // Most operations succeed at least once in 3,600 requests, although some calls name records of other clubs.
     expect(neverSucceeded(tally).length, 'operations that never succeeded').to.be.below(tally.byOperation.size / 7);
   });
 

@@ -52,7 +52,7 @@ function plain(value: CopiedRecord, idOf: (id: string) => string, name = ''): Co
   if (ofOneClub.has(name)) return undefined;
   if (typeof value === 'string') {
     if (name.endsWith('_at') && time.test(value)) return importedTimes.has(name) ? value : 'time';
-    return name === 'url' && value.includes('/r/') ? 'address' : value.replaceAll(uuid, idOf);
+    return name === 'url' && /\/(?:r|join)\//.test(value) ? 'address' : value.replaceAll(uuid, idOf);
   }
   if (Array.isArray(value)) return value.map((part) => plain(part, idOf));
   if (typeof value !== 'object' || value === null) return value;

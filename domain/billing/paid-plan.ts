@@ -1,4 +1,4 @@
-/** Finds out whether a club still pays for its plan. */
+/** Finds out whether a club still pays: for its plan, or for an add-on. */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -12,4 +12,13 @@ export async function hasPaidPlan(db: Queries, clubId: Id): Promise<boolean> {
     sql`SELECT 1 FROM club_plans WHERE club_id = ${clubId} AND subscription_id IS NOT NULL AND status <> 'canceled'`,
   );
   return plan !== undefined;
+}
+
+/**
+ * @returns whether the payment processor may be charging the club for an add-on. The run of the add-on settles it within minutes, or within
+ *   hours if the processor is down
+ */
+export async function hasOpenPurchase(db: Queries, clubId: Id): Promise<boolean> {
+  const purchase = await db.one(sql`SELECT 1 FROM add_ons WHERE club_id = ${clubId} AND status = 'pending' LIMIT 1`);
+  return purchase !== undefined;
 }

@@ -10,7 +10,7 @@ import type { Database, Queries } from '../../platform/infra/postgres/database.t
 import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
-import { hasPaidPlan } from '../billing/paid-plan.ts';
+import { hasOpenPurchase, hasPaidPlan } from '../billing/paid-plan.ts';
 import type { ClubRows, CloseClub } from '../questions.ts';
 import { closeClub } from './closing.ts';
 import { remindOfErasure } from './mails.ts';
@@ -24,6 +24,8 @@ export const erasureRules = {
   reminderMs: 3 * 86_400_000,
   /** While the club pays for a plan, the erasure does not begin. It looks again after this time (DEC-277). */
   paidMs: 86_400_000,
+  /** The wait while an add-on is being charged. */
+  purchaseMs: 5 * 60_000,
   /** The time in which one step closes the club, or erases rows or objects. */
   stepMs: 3_000,
   /** Longer than a step may take, so that the next step can claim the row soon after the death of a worker. */
@@ -129,6 +131,9 @@ async function awaitBeginning({ db, vault }: ClubErasureDeps, clubId: Id, claime
     // The owner of an erased club could not cancel its subscription, and the processor would charge for it for ever.
     if (await hasPaidPlan(db, clubId))
       return lease.record(db, claimed, { looksAt: new Date(now.getTime() + erasureRules.paidMs) });
+    // Without the row of the add-on, a charge that goes through at this moment would be recorded nowhere.
+    if (await hasOpenPurchase(db, clubId))
+      return lease.record(db, claimed, { looksAt: new Date(now.getTime() + erasureRules.purchaseMs) });
     return lease.record(db, claimed, { status: 'closing', looksAt: now });
   }
   const remindsAt = new Date(erasesAt.getTime() - erasureRules.reminderMs);

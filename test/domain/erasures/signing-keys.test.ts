@@ -91,7 +91,7 @@ describe('the keys of certificates of erasure', () => {
     expect(lines).to.deep.equal([`certificates of erasure are signed with the key ${kid}`]);
   });
 
-  it('are sealed anew by the command reseal', async () => {
+  it('are sealed again under the new master key by the command reseal', async () => {
     const [before, now] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
     await db.run(sql`DELETE FROM vault_secrets`);
     const former = await readVault(db, { masterKey: before, formerMasterKeys: [] });

@@ -9,7 +9,7 @@ import type { ErasureStatus } from '../../../entities/erasures/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { wakesOf } from '../../toolkit/assert/wakes.ts';
-import { buildPlan } from '../../toolkit/builders/billing.ts';
+import { buildAddOn, buildPlan } from '../../toolkit/builders/billing.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
@@ -89,6 +89,17 @@ describe('a step of the erasure of a club', () => {
     expect(next).to.deep.include({ status: 'planned', at: after(day).getTime() });
     await buildPlan(clubId, 'starter', { status: 'canceled' });
     expect(await stepClubErasure(deps, clubId, after(day).getTime())).to.deep.include({ status: 'closing' });
+  });
+
+  it('does not begin while an add-on of the club is being charged', async () => {
+    await plan({ erases_at: now, reminded_at: now }, now);
+    const addOn = await buildAddOn(clubId);
+    const next = await stepClubErasure(deps, clubId, now.getTime());
+    const later = new Date(now.getTime() + 5 * 60_000);
+    expect(next).to.deep.include({ status: 'planned', at: later.getTime() });
+    const source = await testDatabase();
+    await source.query(`UPDATE add_ons SET status = 'failed', settled_at = now() WHERE id = $1`, [addOn.id]);
+    expect(await stepClubErasure(deps, clubId, later.getTime())).to.deep.include({ status: 'closing' });
   });
 
   it('loses its lease if erase-again begins the planned erasure meanwhile', async () => {
